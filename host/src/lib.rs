@@ -1,0 +1,3 @@
+//! Lathe runs LLM agents whose behaviour is shaped by sandboxed WebAssembly components.
+
+pub mod turn;

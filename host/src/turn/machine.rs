@@ -1,0 +1,629 @@
+use serde::{Deserialize, Serialize};
+
+use super::batch::{self, Batch, BatchEffect};
+use super::{
+    Answer, AnswerPart, CallSettings, ChatStage, ConfigChange, InvalidInput, Json, ModelCall, ModelMessage, Part,
+    Provenance, Role, StepConfig, ToolCall, ToolDecision, ToolDefinition, ToolError, ToolOutput,
+    ToolOverride, ToolRecord, ToolRun, Trigger, TurnConfig, UiMessage, UiRole, Usage,
+};
+
+/// What is known of a turn before it begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStart {
+    /// The host's id of the turn.
+    pub request_id: String,
+    /// The id under which the answer will be stored.
+    pub message_id: String,
+    /// What made it start.
+    pub trigger: Trigger,
+    /// True if it goes on without a new user message.
+    pub continuation: bool,
+    /// Custom fields of the client's request, an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Json>,
+    /// The agent's limit of steps, unless a hook sets another.
+    pub max_steps: u32,
+}
+
+/// What a turn works with, gathered before the first hook (`think.md` §1.4).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Assembly {
+    /// `provider:name`.
+    pub model: String,
+    /// The system prompt.
+    pub system: String,
+    /// The conversation, the new user message included.
+    pub messages: Vec<ModelMessage>,
+    /// The tools, in the order in which they are offered.
+    pub tools: Vec<ToolDefinition>,
+}
+
+/// One finished step, or the broken last one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepRecord {
+    /// What the model said.
+    pub answer: Answer,
+    /// What its tool calls came to, in source order.
+    pub records: Vec<ToolRecord>,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Gather system prompt, history and tools; answered by [`Outcome::Assembled`].
+    Assemble,
+    /// Call the `before_turn` hooks; answered by [`Outcome::TurnConfigured`].
+    BeforeTurn,
+    /// Call the `before_step` hooks; answered by [`Outcome::StepConfigured`].
+    BeforeStep,
+    /// Ask the model [`TurnMachine::model_call`]; answered by [`Outcome::ModelAnswered`] or [`Outcome::ModelFailed`].
+    CallModel,
+    /// Check a tool call's input against its schema; answered by [`Outcome::InputChecked`].
+    CheckInput {
+        /// The call.
+        tool_call_id: String,
+        /// Its tool.
+        tool_name: String,
+        /// What to check.
+        input: Json,
+    },
+    /// Call the `before_tool_call` hooks; answered by [`Outcome::ToolDecided`].
+    BeforeToolCall {
+        /// As the model made it.
+        call: ToolCall,
+        /// As it would run.
+        input: Json,
+    },
+    /// Run these tools at once; each answered by an [`Outcome::ToolRan`].
+    RunTools(Vec<ToolRun>),
+    /// Call the `after_tool_call` hooks; answered by [`Outcome::ToolReviewed`].
+    AfterToolCall(Box<ToolRecord>),
+    /// Call the `on_step_finish` hooks for the last of [`TurnMachine::steps`]; answered by [`Outcome::StepFinished`].
+    FinishStep,
+    /// Store [`TurnMachine::message`]; answered by [`Outcome::Stored`].
+    Store,
+    /// Tell the hooks how it ended; answered by [`Outcome::Told`].
+    Tell(TurnEnd),
+    /// Nothing: the turn is over.
+    Finished(TurnEnd),
+}
+
+/// What came of an [`Effect`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Of [`Effect::Assemble`].
+    Assembled(Box<Assembly>),
+    /// Of [`Effect::BeforeTurn`]: the config that all hooks together made, and who set what.
+    TurnConfigured(Box<TurnConfig>, Provenance),
+    /// Of [`Effect::BeforeStep`].
+    StepConfigured(Box<StepConfig>),
+    /// Of [`Effect::CallModel`].
+    ModelAnswered(Answer),
+    /// Of [`Effect::CallModel`]: the error, and what was said before it.
+    ModelFailed(String, Answer),
+    /// Of [`Effect::CheckInput`]: the input as the tool wants it, or why it does not fit.
+    InputChecked(String, Result<Json, InvalidInput>),
+    /// Of [`Effect::BeforeToolCall`].
+    ToolDecided(String, Result<Option<ToolDecision>, ToolError>),
+    /// Of one call of [`Effect::RunTools`].
+    ToolRan {
+        /// The call.
+        tool_call_id: String,
+        /// What the tool answered.
+        output: ToolOutput,
+        /// How long it took, in milliseconds.
+        duration_ms: f64,
+        /// Whether the tool asks to end the turn.
+        terminate: bool,
+    },
+    /// Of [`Effect::AfterToolCall`].
+    ToolReviewed(String, ToolOverride),
+    /// Of [`Effect::FinishStep`].
+    StepFinished,
+    /// Of [`Effect::Store`].
+    Stored,
+    /// Of [`Effect::Tell`].
+    Told,
+    /// Of any effect: it could not be done, or a hook failed where that ends the turn.
+    Failed(String),
+    /// At any time: the turn was cancelled. Holds what the model has said of the step that was under way.
+    Aborted(Answer),
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEnd {
+    /// In one word.
+    pub status: TurnStatus,
+    /// What happened, with [`TurnStatus::Error`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Set if the turn failed outside the model's stream: where. `on_chat_error` is told then, in place of
+    /// `on_chat_response` (`think.md` §1.7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<ChatStage>,
+}
+
+/// How a turn ended, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnStatus {
+    /// The model has answered, or waits for a client.
+    Completed,
+    /// It failed.
+    Error,
+    /// It was cancelled.
+    Aborted,
+}
+
+/// An outcome that does not belong to what the machine asked for: a bug in whoever drives it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the turn waits for {expected}, not for {got}")]
+pub struct Unexpected {
+    expected: &'static str,
+    got: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Phase {
+    Assemble,
+    BeforeTurn,
+    BeforeStep,
+    CallModel,
+    Tools(Batch),
+    FinishStep { waits_for_client: bool },
+    Store,
+    Tell,
+    Finished,
+}
+
+/// One turn, from the user's message to the answer that ends it.
+///
+/// ```
+/// use lathe::turn::{Answer, Assembly, Effect, Outcome, TurnMachine, TurnStart, TurnStatus};
+///
+/// let mut turn = TurnMachine::new(TurnStart {
+///     request_id: "r1".into(),
+///     message_id: "m1".into(),
+///     trigger: Default::default(),
+///     continuation: false,
+///     body: None,
+///     max_steps: 10,
+/// });
+/// let end = loop {
+///     let outcome = match turn.next() {
+///         Effect::Assemble => Outcome::Assembled(Box::new(Assembly::default())),
+///         Effect::BeforeTurn => Outcome::TurnConfigured(Default::default(), Default::default()),
+///         Effect::BeforeStep => Outcome::StepConfigured(Default::default()),
+///         Effect::CallModel => Outcome::ModelAnswered(Answer::default()),
+///         Effect::FinishStep => Outcome::StepFinished,
+///         Effect::Store => Outcome::Stored,
+///         Effect::Tell(_) => Outcome::Told,
+///         Effect::Finished(end) => break end,
+///         other => unreachable!("a model that says nothing calls no tool: {other:?}"),
+///     };
+///     turn.apply(outcome).unwrap();
+/// };
+/// assert_eq!(end.status, TurnStatus::Completed);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnMachine {
+    start: TurnStart,
+    assembly: Assembly,
+    config: TurnConfig,
+    provenance: Provenance,
+    step_config: StepConfig,
+    /// Finished steps; while tools run or a step finishes, the last one is the current one.
+    steps: Vec<StepRecord>,
+    phase: Phase,
+    end: Option<TurnEnd>,
+}
+
+impl TurnMachine {
+    /// A turn that has not begun.
+    #[must_use]
+    pub fn new(start: TurnStart) -> Self {
+        Self {
+            start,
+            assembly: Assembly::default(),
+            config: TurnConfig::default(),
+            provenance: Provenance::new(),
+            step_config: StepConfig::default(),
+            steps: Vec::new(),
+            phase: Phase::Assemble,
+            end: None,
+        }
+    }
+
+    /// What is to be done next. The same until an outcome is applied.
+    #[must_use]
+    pub fn next(&self) -> Effect {
+        match &self.phase {
+            Phase::Assemble => Effect::Assemble,
+            Phase::BeforeTurn => Effect::BeforeTurn,
+            Phase::BeforeStep => Effect::BeforeStep,
+            Phase::CallModel => Effect::CallModel,
+            Phase::Tools(batch) => match batch.next() {
+                Some(BatchEffect::Check { tool_call_id, tool_name, input }) => {
+                    Effect::CheckInput { tool_call_id, tool_name, input }
+                }
+                Some(BatchEffect::Gate { call, input }) => Effect::BeforeToolCall { call, input },
+                Some(BatchEffect::Run(runs)) => Effect::RunTools(runs),
+                Some(BatchEffect::Review(record)) => Effect::AfterToolCall(Box::new(record)),
+                // `settle` leaves this phase with the last result.
+                None => Effect::FinishStep,
+            },
+            Phase::FinishStep { .. } => Effect::FinishStep,
+            Phase::Store => Effect::Store,
+            Phase::Tell => Effect::Tell(self.end()),
+            Phase::Finished => Effect::Finished(self.end()),
+        }
+    }
+
+    /// Takes what came of the last effect.
+    ///
+    /// # Errors
+    ///
+    /// If the machine did not wait for it; nothing has changed then.
+    pub fn apply(&mut self, outcome: Outcome) -> Result<(), Unexpected> {
+        let unexpected = Unexpected { expected: self.phase.name(), got: outcome.name() };
+        let fits = match (&mut self.phase, outcome) {
+            (Phase::Finished, _) => false,
+            (_, Outcome::Aborted(partial)) => {
+                self.break_off(partial, TurnEnd { status: TurnStatus::Aborted, error: None, stage: None });
+                true
+            }
+            (Phase::Tell, Outcome::Told | Outcome::Failed(_)) => {
+                self.phase = Phase::Finished;
+                true
+            }
+            (_, Outcome::Failed(error)) => {
+                self.fail(error);
+                true
+            }
+            (Phase::Assemble, Outcome::Assembled(assembly)) => {
+                self.assembly = *assembly;
+                self.phase = Phase::BeforeTurn;
+                true
+            }
+            (Phase::BeforeTurn, Outcome::TurnConfigured(config, provenance)) => {
+                self.config = *config;
+                self.provenance = provenance;
+                self.phase = Phase::BeforeStep;
+                true
+            }
+            (Phase::BeforeStep, Outcome::StepConfigured(config)) => {
+                self.step_config = *config;
+                self.phase = Phase::CallModel;
+                true
+            }
+            (Phase::CallModel, Outcome::ModelAnswered(answer)) => {
+                self.answered(answer);
+                true
+            }
+            (Phase::CallModel, Outcome::ModelFailed(error, partial)) => {
+                self.break_off(partial, TurnEnd { status: TurnStatus::Error, error: Some(error), stage: None });
+                true
+            }
+            (Phase::Tools(batch), Outcome::InputChecked(id, result)) => batch.checked(&id, result),
+            (Phase::Tools(batch), Outcome::ToolDecided(id, decision)) => batch.decided(&id, decision),
+            (Phase::Tools(batch), Outcome::ToolRan { tool_call_id, output, duration_ms, terminate }) => {
+                batch.ran(&tool_call_id, output, duration_ms, terminate)
+            }
+            (Phase::Tools(batch), Outcome::ToolReviewed(id, change)) => batch.reviewed(&id, change),
+            (Phase::FinishStep { waits_for_client }, Outcome::StepFinished) => {
+                let waits_for_client = *waits_for_client;
+                self.step_finished(waits_for_client);
+                true
+            }
+            (Phase::Store, Outcome::Stored) => {
+                self.phase = Phase::Tell;
+                true
+            }
+            _ => false,
+        };
+        if !fits {
+            return Err(unexpected);
+        }
+        self.settle();
+        Ok(())
+    }
+
+    fn answered(&mut self, mut answer: Answer) {
+        make_ids_unique(&mut answer);
+        let calls: Vec<ToolCall> = answer.tool_calls().cloned().collect();
+        let finish = answer.finish_reason;
+        self.phase = Phase::Tools(Batch::new(calls, &self.tools(), finish));
+        self.steps.push(StepRecord { answer, records: Vec::new() });
+    }
+
+    /// Moves on when the last call of a batch has its result.
+    fn settle(&mut self) {
+        let Phase::Tools(batch) = &self.phase else { return };
+        if batch.next().is_some() {
+            return;
+        }
+        let waits_for_client = batch.waits_for_client();
+        let records = batch.records();
+        if let Some(step) = self.steps.last_mut() {
+            step.records = records;
+        }
+        self.phase = Phase::FinishStep { waits_for_client };
+    }
+
+    fn step_finished(&mut self, waits_for_client: bool) {
+        let records = self.steps.last().map(|step| &*step.records).unwrap_or_default();
+        let terminate = records.iter().all(|record| record.terminate);
+        let limit = usize::try_from(self.max_steps()).unwrap_or(usize::MAX);
+        if waits_for_client || terminate || self.steps.len() >= limit {
+            self.end = Some(TurnEnd { status: TurnStatus::Completed, error: None, stage: None });
+            self.phase = Phase::Store;
+        } else {
+            self.step_config = StepConfig::default();
+            self.phase = Phase::BeforeStep;
+        }
+    }
+
+    /// Ends the turn in the middle: keeps what was said, answers every open call.
+    fn break_off(&mut self, mut partial: Answer, end: TurnEnd) {
+        match &mut self.phase {
+            Phase::Store | Phase::Tell => return,
+            Phase::Tools(batch) => {
+                batch.cancel();
+                let records = batch.records();
+                if let Some(step) = self.steps.last_mut() {
+                    step.records = records;
+                }
+            }
+            _ if !partial.parts.is_empty() => {
+                make_ids_unique(&mut partial);
+                let records = partial.tool_calls().map(batch::cancelled).collect();
+                self.steps.push(StepRecord { answer: partial, records });
+            }
+            _ => {}
+        }
+        self.end = Some(end);
+        self.phase = Phase::Store;
+    }
+
+    fn fail(&mut self, error: String) {
+        let stage = match self.phase {
+            Phase::Assemble | Phase::BeforeTurn => Some(ChatStage::Turn),
+            Phase::Store => Some(ChatStage::Persist),
+            _ => None,
+        };
+        let end = TurnEnd { status: TurnStatus::Error, error: Some(error), stage };
+        if stage.is_some() {
+            self.end = Some(end);
+            self.phase = Phase::Tell;
+        } else {
+            self.break_off(Answer::default(), end);
+        }
+    }
+
+    fn end(&self) -> TurnEnd {
+        self.end.clone().unwrap_or(TurnEnd { status: TurnStatus::Completed, error: None, stage: None })
+    }
+
+    /// What the turn began with.
+    #[must_use]
+    pub fn start(&self) -> &TurnStart {
+        &self.start
+    }
+
+    /// What it works with; empty before [`Outcome::Assembled`].
+    #[must_use]
+    pub fn assembly(&self) -> &Assembly {
+        &self.assembly
+    }
+
+    /// What the `before_turn` hooks made of it.
+    #[must_use]
+    pub fn config(&self) -> &TurnConfig {
+        &self.config
+    }
+
+    /// Who set what.
+    #[must_use]
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// The steps so far, the current one included once the model has answered.
+    #[must_use]
+    pub fn steps(&self) -> &[StepRecord] {
+        &self.steps
+    }
+
+    /// The number of the step that is under way, or comes next, from 0.
+    #[must_use]
+    pub fn step_number(&self) -> u32 {
+        let current = matches!(self.phase, Phase::Tools(_) | Phase::FinishStep { .. });
+        u32::try_from(self.steps.len() - usize::from(current && !self.steps.is_empty())).unwrap_or(u32::MAX)
+    }
+
+    /// The most steps that this turn may take.
+    #[must_use]
+    pub fn max_steps(&self) -> u32 {
+        self.config.max_steps.unwrap_or(self.start.max_steps)
+    }
+
+    /// What all steps together have cost.
+    #[must_use]
+    pub fn total_usage(&self) -> Usage {
+        self.steps.iter().fold(Usage::default(), |sum, step| sum.plus(step.answer.usage))
+    }
+
+    /// The id of the model that the step asks.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        self.step_config.model.as_ref().or(self.config.model.as_ref()).unwrap_or(&self.assembly.model)
+    }
+
+    /// The system prompt of the step.
+    #[must_use]
+    pub fn system(&self) -> &str {
+        let turn = self.config.instructions.as_ref().or(self.config.system.as_ref());
+        self.step_config.system.as_ref().or(turn).unwrap_or(&self.assembly.system)
+    }
+
+    /// The tools on offer in the step.
+    #[must_use]
+    pub fn tools(&self) -> Vec<ToolDefinition> {
+        let active = self.step_config.active_tools.as_ref().or(self.config.active_tools.as_ref());
+        let offered = |tool: &&ToolDefinition| active.is_none_or(|names| names.contains(&tool.name));
+        self.assembly.tools.iter().filter(offered).cloned().collect()
+    }
+
+    /// The conversation as the step's request holds it.
+    #[must_use]
+    pub fn messages(&self) -> Vec<ModelMessage> {
+        if let Some(messages) = &self.step_config.messages {
+            return messages.clone();
+        }
+        let mut messages = self.config.messages.clone().unwrap_or_else(|| self.assembly.messages.clone());
+        // Providers refuse a conversation that ends with their own words (`think.md` §1.4).
+        if self.steps.is_empty() && messages.last().is_some_and(|message| message.role == Role::Assistant) {
+            messages.push(ModelMessage::text(Role::User, CONTINUE));
+        }
+        for step in &self.steps {
+            step.push_messages(&mut messages);
+        }
+        messages
+    }
+
+    /// The request of the step.
+    #[must_use]
+    pub fn model_call(&self) -> ModelCall {
+        let system = self.system();
+        ModelCall {
+            system: (!system.is_empty()).then(|| system.to_owned()),
+            messages: self.messages(),
+            tools: self.tools(),
+            tool_choice: self.step_config.tool_choice.clone().or(self.config.tool_choice.clone()).unwrap_or_default(),
+            settings: self.settings().clone(),
+        }
+    }
+
+    fn settings(&self) -> &CallSettings {
+        &self.config.settings
+    }
+
+    /// The answer as it is stored; none while there is nothing to store.
+    #[must_use]
+    pub fn message(&self) -> Option<UiMessage> {
+        if self.steps.is_empty() {
+            return None;
+        }
+        let id = self.start.message_id.clone();
+        let mut message = UiMessage { id, role: UiRole::Assistant, parts: Vec::new(), metadata: None };
+        for step in &self.steps {
+            message.push_step(&step.answer, &step.records);
+        }
+        Some(message)
+    }
+
+    /// The fields that were set, with their values and who set them, for events.
+    pub fn changes(&self) -> impl Iterator<Item = (&str, ConfigChange)> {
+        self.provenance
+            .iter()
+            .map(|(field, by)| (&**by, ConfigChange { field: *field, value: self.config.get(*field) }))
+    }
+}
+
+/// What the model is told when a turn goes on after its own words.
+const CONTINUE: &str = "Continue.";
+
+impl StepRecord {
+    fn push_messages(&self, messages: &mut Vec<ModelMessage>) {
+        let answered = |call: &ToolCall| self.records.iter().any(|record| record.call.tool_call_id == call.tool_call_id);
+        let said: Vec<Part> = self
+            .answer
+            .parts
+            .iter()
+            .filter_map(|part| {
+                Some(match part {
+                    AnswerPart::Text { text, provider_metadata, .. } => {
+                        Part::Text { text: text.clone(), provider_options: provider_metadata.clone() }
+                    }
+                    AnswerPart::Reasoning { text, provider_metadata, .. } => {
+                        Part::Reasoning { text: text.clone(), provider_options: provider_metadata.clone() }
+                    }
+                    AnswerPart::ToolCall(call) if answered(call) => Part::ToolCall {
+                        tool_call_id: call.tool_call_id.clone(),
+                        tool_name: call.tool_name.clone(),
+                        input: call.input.clone(),
+                        provider_options: call.provider_metadata.clone(),
+                    },
+                    AnswerPart::ToolCall(_) | AnswerPart::Source { .. } => return None,
+                    AnswerPart::File { media_type, url } => {
+                        Part::File { media_type: media_type.clone(), url: url.clone(), filename: None }
+                    }
+                })
+            })
+            .collect();
+        if !said.is_empty() {
+            messages.push(ModelMessage { role: Role::Assistant, content: said });
+        }
+        if !self.records.is_empty() {
+            let results = self.records.iter().map(ToolRecord::to_part).collect();
+            messages.push(ModelMessage { role: Role::Tool, content: results });
+        }
+    }
+}
+
+/// A model may use one id twice in an answer; results are matched by id, so the later ones get a new one.
+fn make_ids_unique(answer: &mut Answer) {
+    let mut seen = std::collections::BTreeSet::new();
+    for part in &mut answer.parts {
+        let AnswerPart::ToolCall(call) = part else { continue };
+        let id = call.tool_call_id.clone();
+        let mut number = 2;
+        while !seen.insert(call.tool_call_id.clone()) {
+            call.tool_call_id = format!("{id}-{number}");
+            number += 1;
+        }
+    }
+}
+
+impl Phase {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Assemble => "Assembled",
+            Self::BeforeTurn => "TurnConfigured",
+            Self::BeforeStep => "StepConfigured",
+            Self::CallModel => "ModelAnswered",
+            Self::Tools(_) => "the outcome of a tool call that is due",
+            Self::FinishStep { .. } => "StepFinished",
+            Self::Store => "Stored",
+            Self::Tell => "Told",
+            Self::Finished => "nothing any more",
+        }
+    }
+}
+
+impl Outcome {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Assembled(_) => "Assembled",
+            Self::TurnConfigured(..) => "TurnConfigured",
+            Self::StepConfigured(_) => "StepConfigured",
+            Self::ModelAnswered(_) => "ModelAnswered",
+            Self::ModelFailed(..) => "ModelFailed",
+            Self::InputChecked(..) => "InputChecked",
+            Self::ToolDecided(..) => "ToolDecided",
+            Self::ToolRan { .. } => "ToolRan",
+            Self::ToolReviewed(..) => "ToolReviewed",
+            Self::StepFinished => "StepFinished",
+            Self::Stored => "Stored",
+            Self::Told => "Told",
+            Self::Failed(_) => "Failed",
+            Self::Aborted(_) => "Aborted",
+        }
+    }
+}

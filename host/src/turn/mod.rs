@@ -1,0 +1,44 @@
+//! The turn machine and the words of a turn.
+//!
+//! Everything here is plain data and pure functions: no I/O, no clock, no tokio, no wasmtime. It may use no
+//! other room. [`TurnMachine::next`] says what is to be done, [`TurnMachine::apply`] takes what came of it, and
+//! the driver stands between the two and the world. All state is serde, so that a turn can be stored after any
+//! outcome and taken up again.
+
+mod answer;
+mod batch;
+mod call;
+mod chunk;
+mod config;
+mod decision;
+mod error;
+mod machine;
+mod message;
+mod request;
+#[cfg(test)]
+mod tests;
+mod transcript;
+mod trigger;
+mod usage;
+
+pub use answer::{Answer, AnswerPart};
+pub use batch::ToolRun;
+pub use call::{CallOutcome, InvalidInput, Replay, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolRecord};
+pub use chunk::Chunk;
+pub use config::{CallSettings, ConfigChange, ConfigField, Provenance, StepConfig, TurnConfig};
+pub use decision::{ToolDecision, ToolOverride};
+pub use error::{ChatStage, ErrorClass};
+pub use machine::{
+    Assembly, Effect, Outcome, StepRecord, TurnEnd, TurnMachine, TurnStart, TurnStatus, Unexpected,
+};
+pub use message::{ModelMessage, Part, ProviderMetadata, ResultOutput, Role, ToolChoice};
+pub use request::ModelCall;
+pub use transcript::{TextState, ToolPart, ToolState, UiMessage, UiPart, UiRole};
+pub use trigger::Trigger;
+pub use usage::{FinishReason, Usage};
+
+/// A JSON value whose shape the host does not fix.
+pub type Json = serde_json::Value;
+
+/// A JSON object.
+pub type JsonObject = serde_json::Map<String, Json>;
