@@ -28,7 +28,7 @@ pub struct Answer {
     pub response_model: Option<String>,
     /// Where the open text and reasoning parts stand in `parts`, by their stream id.
     #[serde(skip)]
-    open: BTreeMap<String, usize>,
+    pub(super) open: BTreeMap<String, usize>,
 }
 
 /// One part of an [`Answer`].
