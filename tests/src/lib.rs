@@ -1,1 +1,2 @@
 //! What the tests of the whole system share.
+pub mod provider_server;

@@ -19,8 +19,8 @@ use futures::stream::BoxStream;
 pub use demo::DemoModel;
 pub use error::{ModelError, ModelErrorKind};
 pub use event::ModelEvent;
-pub use registry::{ModelId, ModelIdError, resolve};
-pub use scripted::{Script, ScriptedModel};
+pub use registry::{ModelId, ModelIdError, ProviderKind, ProviderSettings, resolve};
+pub use scripted::{Script, ScriptError, ScriptedModel};
 
 pub use crate::turn::{CallSettings, ModelCall};
 

@@ -52,7 +52,11 @@ impl FromStr for ModelId {
 
 impl fmt::Display for ModelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.name.is_empty() { f.write_str(&self.provider) } else { write!(f, "{}:{}", self.provider, self.name) }
+        if self.name.is_empty() {
+            f.write_str(&self.provider)
+        } else {
+            write!(f, "{}:{}", self.provider, self.name)
+        }
     }
 }
 
@@ -221,7 +225,9 @@ fn place(
     let Some(kind) = settings.map(|settings| settings.kind).or(builtin.map(|builtin| builtin.kind)) else {
         return Err(ModelIdError::UnknownProvider {
             provider: provider.into(),
-            hint: nearest(provider, providers).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default(),
+            hint: nearest(provider, providers)
+                .map(|near| format!(" (did you mean `{near}`?)"))
+                .unwrap_or_default(),
             known: known(providers),
         });
     };
@@ -255,11 +261,13 @@ fn connect(
     })?;
     let key = match &place.api_key_env {
         None => None,
-        Some(variable) => match env(variable).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()) {
-            None if address.is_loopback() => None,
-            None => return Err(ModelIdError::MissingKey { provider, variable: variable.clone() }),
-            key => key,
-        },
+        Some(variable) => {
+            match env(variable).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()) {
+                None if address.is_loopback() => None,
+                None => return Err(ModelIdError::MissingKey { provider, variable: variable.clone() }),
+                key => key,
+            }
+        }
     };
     Ok(rig::connect(rig::Connection { provider, name, kind: place.kind, address, key }))
 }

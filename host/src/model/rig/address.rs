@@ -96,18 +96,25 @@ mod tests {
             assert_eq!((address.host(), address.is_loopback()), (host, loopback), "{url}");
             assert!(!address.url().ends_with('/'));
         }
-        for url in ["", "api.openai.com", "ftp://x", "http://", "http://a b", "http://a?key=1", "http://u:p@a", "http://a:x"] {
+        for url in [
+            "",
+            "api.openai.com",
+            "ftp://x",
+            "http://",
+            "http://a b",
+            "http://a?key=1",
+            "http://u:p@a",
+            "http://a:x",
+        ] {
             assert!(Address::parse(url).is_err(), "{url}");
         }
     }
 
     #[test]
     fn what_is_shown_holds_no_secret() {
-        for (url, shown) in [
-            ("http://u:secret@a/b?key=secret", "http://a/b"),
-            ("u:secret@a", "a"),
-            ("http://a", "http://a"),
-        ] {
+        for (url, shown) in
+            [("http://u:secret@a/b?key=secret", "http://a/b"), ("u:secret@a", "a"), ("http://a", "http://a")]
+        {
             assert_eq!(Address::shown(url), shown);
         }
     }

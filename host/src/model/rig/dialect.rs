@@ -41,7 +41,8 @@ pub(super) fn anthropic(address: &Address) -> anthropic::Dialect {
 }
 
 fn is_at(base_url: &str, address: &Address) -> bool {
-    Address::parse(base_url).is_ok_and(|known| known.host() == address.host() && known.port() == address.port())
+    Address::parse(base_url)
+        .is_ok_and(|known| known.host() == address.host() && known.port() == address.port())
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use rig_core::completion::ReplayTarget;
 use rig_core::message::{
-    AssistantContent, AssistantMessage, Message, Opaque, Origin, Reasoning, StopReason, Text, ToolCall, ToolFunction,
-    ToolName, ToolResult, ToolResultContent, UserContent,
+    AssistantContent, AssistantMessage, Message, Opaque, Origin, Reasoning, StopReason, Text, ToolCall,
+    ToolFunction, ToolName, ToolResult, ToolResultContent, UserContent,
 };
 
 use super::super::registry::ProviderKind;

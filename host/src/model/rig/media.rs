@@ -1,8 +1,8 @@
 //! Files for a model.
 
 use rig_core::message::{
-    Audio, AudioMediaType, Document, DocumentMediaType, DocumentSourceKind as Source, Image, ImageMediaType, MimeType,
-    UserContent, Video, VideoMediaType,
+    Audio, AudioMediaType, Document, DocumentMediaType, DocumentSourceKind as Source, Image, ImageMediaType,
+    MimeType, UserContent, Video, VideoMediaType,
 };
 
 /// A file as rig takes it. What a provider cannot read, rig replaces by a line that says so.
@@ -71,7 +71,10 @@ mod tests {
     #[test]
     fn the_media_type_says_what_it_is() {
         let image = content("image/PNG", "data:image/png;base64,aGk=");
-        assert!(matches!(image, UserContent::Image(Image { media_type: Some(ImageMediaType::PNG), .. })), "{image:?}");
+        assert!(
+            matches!(image, UserContent::Image(Image { media_type: Some(ImageMediaType::PNG), .. })),
+            "{image:?}"
+        );
         let json = content("application/json", "data:application/json;base64,e30=");
         let UserContent::Document(json) = json else { panic!("{json:?}") };
         assert_eq!(json.media_type, Some(DocumentMediaType::TXT));

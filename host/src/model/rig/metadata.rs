@@ -3,7 +3,7 @@
 //! rig keeps the provider's own item beside each part. We keep what of it the part does not say already, under the
 //! provider's key and by the AI SDK's names where it has one, and build the item again when the part goes back.
 
-use rig_core::message::AssistantContent;
+use rig_core::message::{AssistantContent, ProviderCallId};
 use serde_json::{Map, json};
 
 use super::super::registry::ProviderKind;
@@ -53,7 +53,7 @@ impl Keeper {
             fields.insert(MODEL.into(), self.model.clone().into());
         }
         if let AssistantContent::ToolCall(call) = part
-            && let Some(own) = call.id.provider().map(|id| id.as_str())
+            && let Some(own) = call.id.provider().map(ProviderCallId::as_str)
             && announced.is_some_and(|announced| announced != own)
         {
             fields.insert(TOOL_CALL_ID.into(), own.into());
@@ -106,7 +106,9 @@ impl Keeper {
     pub(super) fn unpack(&self, part: &AssistantContent, options: Option<&ProviderMetadata>) -> Option<Json> {
         let kept = self.kept(options)?;
         let (item, renamed): (Json, &[(&str, &str)]) = match (self.kind, part) {
-            (ProviderKind::Openai, AssistantContent::Reasoning(part)) => return unpack_chat_reasoning(&part.text, kept),
+            (ProviderKind::Openai, AssistantContent::Reasoning(part)) => {
+                return unpack_chat_reasoning(&part.text, kept);
+            }
             (ProviderKind::Openai, AssistantContent::ToolCall(_)) => {
                 let extra = kept.iter().filter(|(name, _)| ![MODEL, TOOL_CALL_ID].contains(&name.as_str()));
                 let extra: JsonObject = extra.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -169,7 +171,9 @@ fn pack_chat_reasoning(item: &JsonObject) -> JsonObject {
 fn unpack_chat_reasoning(text: &str, kept: &JsonObject) -> Option<Json> {
     let mut item = JsonObject::new();
     match kept.get("reasoningField").and_then(Json::as_str) {
-        Some("thinking") => return Some(json!({"type": "thinking", "thinking": [{"type": "text", "text": text}]})),
+        Some("thinking") => {
+            return Some(json!({"type": "thinking", "thinking": [{"type": "text", "text": text}]}));
+        }
         Some(field) => {
             item.insert(field.into(), text.into());
         }
@@ -187,7 +191,9 @@ fn responses_item(part: &AssistantContent) -> Option<Json> {
             "type": "message", "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": part.text, "annotations": []}],
         }),
-        AssistantContent::Reasoning(part) if part.text.is_empty() => json!({"type": "reasoning", "summary": []}),
+        AssistantContent::Reasoning(part) if part.text.is_empty() => {
+            json!({"type": "reasoning", "summary": []})
+        }
         AssistantContent::Reasoning(part) => {
             json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": part.text}]})
         }

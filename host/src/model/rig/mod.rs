@@ -121,7 +121,11 @@ pub(super) fn connect(connection: Connection) -> Arc<dyn LanguageModel> {
 
 fn openai(provider: &str, address: &Address, key: String) -> OpenAIConfig {
     let dialect = dialect::openai(provider, address);
-    let base_url = if dialect.quirks.completion_path.starts_with("/v1/") { address.without("/v1") } else { address.url() };
+    let base_url = if dialect.quirks.completion_path.starts_with("/v1/") {
+        address.without("/v1")
+    } else {
+        address.url()
+    };
     let mut config = OpenAIConfig::with_key(&dialect, key).with_base_url(base_url);
     // No key, no header: a server without keys may refuse an empty one.
     config.auth = Auth::OptionalBearer;
@@ -158,13 +162,14 @@ impl Wire {
         }
     }
 
-    fn stream(&self, request: CompletionRequest, seam: Seam) -> Result<CompletionStream, ProviderError> {
+    fn stream(&self, request: CompletionRequest, seam: Seam) -> Result<CompletionStream, Box<ProviderError>> {
         match self {
             Self::Chat(wire) => Model::new(wire.clone(), seam).stream(request),
             Self::Responses(wire) => Model::new(wire.clone(), seam).stream(request),
             Self::Anthropic(wire) => Model::new(wire.clone(), seam).stream(request),
             Self::Gemini(wire) => Model::new(wire.clone(), seam).stream(request),
         }
+        .map_err(Box::new)
     }
 }
 
@@ -186,7 +191,8 @@ impl LanguageModel for RigModel {
         let peek = seam.peek();
         let ids = ids::CallIds::taken_by(&request.messages, peek.clone());
         let request = request::build(self, request)?;
-        let stream = self.wire.stream(request, seam).map_err(|error| self.failures.model_error(&error, false))?;
+        let stream =
+            self.wire.stream(request, seam).map_err(|error| self.failures.model_error(&error, false))?;
         Reader::new(stream, self.kind, self.keeper.clone(), self.failures.clone(), ids, peek).open().await
     }
 }

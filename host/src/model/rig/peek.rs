@@ -84,7 +84,8 @@ impl Seen {
                     .filter_map(|list| frame.pointer(list).and_then(Json::as_array))
                     .flatten()
                 {
-                    let named = ["/function/name", "/custom/name"].iter().any(|name| call.pointer(name).is_some());
+                    let named =
+                        ["/function/name", "/custom/name"].iter().any(|name| call.pointer(name).is_some());
                     let index = call.get("index").and_then(Json::as_u64).unwrap_or(u64::MAX);
                     self.call(named, Some(index), call.get("id"));
                 }

@@ -40,7 +40,7 @@ pub(super) fn build(model: &RigModel, call: ModelCall) -> Result<CompletionReque
             Choice::None => Some(ToolChoice::None),
             Choice::Required => Some(ToolChoice::Required),
             Choice::Tool { tool_name } => {
-                Some(ToolChoice::Specific { function_names: vec![tool_named(&tool_name)?.into()] })
+                Some(ToolChoice::Specific { function_names: vec![tool_named(&tool_name)?] })
             }
         };
     }
@@ -61,7 +61,9 @@ pub(super) fn build(model: &RigModel, call: ModelCall) -> Result<CompletionReque
 /// The providers whose options these are, the most particular last.
 fn option_keys(model: &RigModel) -> Vec<&str> {
     let mut keys = match model.kind {
-        ProviderKind::Openai | ProviderKind::OpenaiResponses => vec!["openai"],
+        // A chat server takes what is meant for it, not what is meant for OpenAI.
+        ProviderKind::Openai => vec![],
+        ProviderKind::OpenaiResponses => vec!["openai"],
         ProviderKind::Anthropic => vec!["anthropic"],
         ProviderKind::Gemini => vec!["google", "gemini"],
     };
@@ -76,7 +78,9 @@ fn schema(kind: ProviderKind, settings: &CallSettings) -> Result<Option<Schema>,
         return Ok(None);
     }
     settings.output.clone().map(Schema::try_from).transpose().map_err(|_| {
-        ModelError::new(ModelErrorKind::InvalidRequest, "the output's schema is neither an object nor a boolean")
+        ModelError::new(
+            ModelErrorKind::InvalidRequest,
+            "the output's schema is neither an object nor a boolean",
+        )
     })
 }
-

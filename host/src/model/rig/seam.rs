@@ -53,7 +53,8 @@ impl Seam {
             }
             let built = Builder::new().header(name, value);
             let Some(one) = built.headers_ref() else {
-                let message = format!("the header `{name}` cannot be sent: its name or value is not allowed in HTTP");
+                let message =
+                    format!("the header `{name}` cannot be sent: its name or value is not allowed in HTTP");
                 return Err(ModelError::new(ModelErrorKind::InvalidRequest, message));
             };
             for (name, value) in one {
@@ -97,9 +98,7 @@ where
         let peek = self.peek.clone();
         Opening::new(async move {
             let opened = opening.await?;
-            Ok(opened.map_frames(|frames| {
-                frames.inspect_ok(move |frame| peek.read(&frame.as_str()))
-            }))
+            Ok(opened.map_frames(|frames| frames.inspect_ok(move |frame| peek.read(&frame.as_str()))))
         })
     }
 }

@@ -29,18 +29,25 @@ pub(super) fn body(kind: ProviderKind, own_openai: bool, settings: &CallSettings
             set("stop", stop);
             set("seed", settings.seed.map(Json::from));
             set("reasoning_effort", effort.map(Json::from));
-            set("response_format", settings.output.as_ref().map(|schema| {
-                json!({"type": "json_schema", "json_schema": named_schema(schema)})
-            }));
+            set(
+                "response_format",
+                settings
+                    .output
+                    .as_ref()
+                    .map(|schema| json!({"type": "json_schema", "json_schema": named_schema(schema)})),
+            );
         }
         ProviderKind::OpenaiResponses => {
             set("top_p", number(settings.top_p));
             set("reasoning", effort.map(|effort| json!({"effort": effort})));
-            set("text", settings.output.as_ref().map(|schema| {
-                let mut format = named_schema(schema);
-                format["type"] = "json_schema".into();
-                json!({"format": format})
-            }));
+            set(
+                "text",
+                settings.output.as_ref().map(|schema| {
+                    let mut format = named_schema(schema);
+                    format["type"] = "json_schema".into();
+                    json!({"format": format})
+                }),
+            );
         }
         ProviderKind::Anthropic => {
             set("top_p", number(settings.top_p));
@@ -72,7 +79,9 @@ pub(super) fn body(kind: ProviderKind, own_openai: bool, settings: &CallSettings
 pub(super) fn options(kind: ProviderKind, settings: &CallSettings) -> GenerationOptions {
     let catalogued = matches!(kind, ProviderKind::Anthropic | ProviderKind::Gemini);
     match settings.reasoning_effort.as_deref().filter(|_| catalogued).and_then(reasoning) {
-        Some(reasoning) => GenerationOptions::new().reasoning(reasoning).on_unsupported(OnUnsupported::Ignore),
+        Some(reasoning) => {
+            GenerationOptions::new().reasoning(reasoning).on_unsupported(OnUnsupported::Ignore)
+        }
         None => GenerationOptions::new(),
     }
 }
@@ -105,7 +114,9 @@ fn is_strict(schema: &Json) -> bool {
             let closed = fields.get("properties").and_then(Json::as_object).is_none_or(|properties| {
                 let required = fields.get("required").and_then(Json::as_array);
                 fields.get("additionalProperties") == Some(&Json::Bool(false))
-                    && properties.keys().all(|name| required.is_some_and(|all| all.iter().any(|one| one == name)))
+                    && properties
+                        .keys()
+                        .all(|name| required.is_some_and(|all| all.iter().any(|one| one == name)))
             });
             closed && fields.values().all(is_strict)
         }

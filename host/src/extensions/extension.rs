@@ -1,0 +1,83 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::bindings::ExtensionPre;
+use super::bridge::Bridge;
+use super::engine::Sandbox;
+use super::instance::Instance;
+use super::limits::Limits;
+use super::manifest::Manifest;
+use super::state::{Identity, State};
+use super::tool::ExtensionTool;
+use super::worker::TurnWorker;
+use crate::hooks::{Events, Failure, Subscriber};
+use crate::tools::Tool;
+use crate::turn::JsonObject;
+
+/// An extension that is loaded: its code, ready to be instantiated, and what is known of it.
+pub struct Extension {
+    /// Where it is from.
+    pub file: PathBuf,
+    /// SHA-256 of the file, in hexadecimal.
+    pub digest: String,
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// What it may use.
+    pub limits: Limits,
+    pub(super) sandbox: Sandbox,
+    pub(super) pre: ExtensionPre<State>,
+    pub(super) identity: Identity,
+}
+
+/// What a turn's instances need of the host.
+#[derive(Clone)]
+pub struct Services {
+    /// Storage and what else lies behind the guest's imports.
+    pub bridge: Arc<dyn Bridge>,
+    /// Where calls are reported.
+    pub events: Arc<dyn Events>,
+}
+
+/// What the operator has set for an extension.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExtensionSettings {
+    /// What `settings.get` returns.
+    pub settings: JsonObject,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+impl Extension {
+    pub(super) fn identity(manifest: &Manifest, settings: &ExtensionSettings) -> Identity {
+        Identity {
+            extension: manifest.name.as_str().into(),
+            settings: serde_json::Value::Object(settings.settings.clone()).to_string().into(),
+            storage_bytes: settings.limits.storage_bytes,
+        }
+    }
+
+    /// A new instance, within the fuel of one call.
+    pub(super) async fn instantiate(&self, bridge: Arc<dyn Bridge>) -> Result<Instance, Failure> {
+        let state = State::new(self.identity.clone(), &self.limits, bridge);
+        Instance::new(&self.sandbox, &self.pre, state, &self.limits).await
+    }
+
+    /// Its hooks, for the length of one turn.
+    #[must_use]
+    pub fn subscribe(self: &Arc<Self>, services: Services) -> Box<dyn Subscriber> {
+        Box::new(TurnWorker::new(self.clone(), services))
+    }
+
+    /// Its tools, under the names in which a model is offered them. `bridge` serves their calls.
+    pub fn tools(self: &Arc<Self>, bridge: &Arc<dyn Bridge>) -> impl Iterator<Item = Arc<dyn Tool>> {
+        self.manifest.tools.iter().map(move |tool| -> Arc<dyn Tool> {
+            Arc::new(ExtensionTool::new(self.clone(), tool, bridge.clone()))
+        })
+    }
+}
+
+impl std::fmt::Debug for Extension {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Extension").field("file", &self.file).field("name", &self.manifest.name).finish_non_exhaustive()
+    }
+}

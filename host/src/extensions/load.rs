@@ -1,0 +1,303 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::StreamExt;
+use tokio::time::Instant;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+use wasmtime::component::types::ComponentItem;
+
+use super::bindings::ExtensionPre;
+use super::bridge::NoBridge;
+use super::cache::{self, Cache, Entry};
+use super::engine::Sandbox;
+use super::error::{LoadError, LoadReason};
+use super::extension::{Extension, ExtensionSettings};
+use super::instance::{Instance, guarded};
+use super::limits::Limits;
+use super::manifest::Manifest;
+use super::state::{Identity, State};
+use crate::hooks::Failure;
+
+/// The contract that this host speaks.
+const CONTRACT: &str = "0.1.0";
+
+/// The interfaces that every extension exports, without their versions.
+const EXPORTS: [&str; 3] =
+    ["lathe:extension/extension-manifest", "lathe:extension/tools", "lathe:extension/hooks"];
+
+/// Told of what takes long while extensions are loaded.
+pub trait Progress: Send + Sync {
+    /// A file has to be compiled.
+    fn compiling(&self, _file: &Path) {}
+    /// A file is compiled, or could not be.
+    fn compiled(&self, _file: &Path) {}
+}
+
+/// No one is told.
+impl Progress for () {}
+
+/// Loads extensions: the engine, the cache, and what the operator has set.
+pub struct Loader {
+    sandbox: Sandbox,
+    cache: Option<Cache>,
+    settings: BTreeMap<String, ExtensionSettings>,
+    order: Vec<String>,
+    progress: Box<dyn Progress>,
+}
+
+/// What a folder of extensions came to.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// In the order in which they are called.
+    pub extensions: Vec<Arc<Extension>>,
+    /// The files that were not loaded.
+    pub errors: Vec<LoadError>,
+    /// How many had to be compiled.
+    pub compiled: usize,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
+}
+
+/// The component's own view of one file, before anything is decided about it.
+struct Opened {
+    file: PathBuf,
+    digest: String,
+    entry: Entry,
+    compiled: bool,
+}
+
+impl Loader {
+    /// Compiles everything anew, sets nothing.
+    ///
+    /// # Errors
+    ///
+    /// If this machine cannot run compiled WebAssembly.
+    pub fn new() -> anyhow::Result<Self> {
+        Ok(Self {
+            sandbox: Sandbox::new()?,
+            cache: None,
+            settings: BTreeMap::new(),
+            order: Vec::new(),
+            progress: Box::new(()),
+        })
+    }
+
+    /// Keeps compiled code in this folder.
+    #[must_use]
+    pub fn cache(mut self, folder: PathBuf) -> Self {
+        self.cache = Some(Cache::new(folder, self.sandbox.fingerprint()));
+        self
+    }
+
+    /// What the operator has set, by extension name.
+    #[must_use]
+    pub fn settings(mut self, settings: BTreeMap<String, ExtensionSettings>) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// The names of extensions that come first, in this order; the others follow by file name.
+    #[must_use]
+    pub fn order(mut self, order: Vec<String>) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Whom to tell of long work.
+    #[must_use]
+    pub fn progress(mut self, progress: impl Progress + 'static) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+
+    /// Loads every `*.wasm` of a folder. A file that cannot be loaded is reported and passed over.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read.
+    pub async fn load_dir(&self, folder: &Path) -> std::io::Result<Loaded> {
+        let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "wasm"))
+            .collect();
+        files.sort();
+        Ok(self.load_files(files).await)
+    }
+
+    /// Loads these files.
+    pub async fn load_files(&self, files: Vec<PathBuf>) -> Loaded {
+        let begun = Instant::now();
+        let opened: Vec<Result<Opened, LoadError>> = futures::stream::iter(files)
+            .map(|file| async {
+                self.open(&file).await.map_err(|reason| LoadError { file, reason })
+            })
+            .buffered(std::thread::available_parallelism().map_or(1, usize::from))
+            .collect()
+            .await;
+        let mut loaded = Loaded::default();
+        let mut fit = Vec::new();
+        for result in opened {
+            match result {
+                Ok(opened) => fit.push(opened),
+                Err(error) => loaded.errors.push(error),
+            }
+        }
+        let place = |opened: &Opened| {
+            let name = &opened.entry.manifest.name;
+            self.order.iter().position(|listed| listed == name).unwrap_or(usize::MAX)
+        };
+        fit.sort_by_key(place);
+        for opened in fit {
+            loaded.compiled += usize::from(opened.compiled);
+            let file = opened.file.clone();
+            match self.admit(opened, &loaded.extensions) {
+                Ok(extension) => loaded.extensions.push(Arc::new(extension)),
+                Err(reason) => loaded.errors.push(LoadError { file, reason }),
+            }
+        }
+        loaded.duration_ms = begun.elapsed().as_secs_f64() * 1e3;
+        loaded
+    }
+
+    /// Compiled code and manifest of a file, from the cache or from the file itself.
+    async fn open(&self, file: &Path) -> Result<Opened, LoadReason> {
+        let bytes = tokio::fs::read(file).await.map_err(|error| LoadReason::Read(error.to_string()))?;
+        let digest = cache::digest(&bytes);
+        if let Some(entry) = self.cache.as_ref().and_then(|cache| cache.get(&self.sandbox.engine, &digest)) {
+            return Ok(Opened { file: file.to_owned(), digest, entry, compiled: false });
+        }
+        check_header(&bytes)?;
+        self.progress.compiling(file);
+        let entry = self.compile(bytes).await;
+        self.progress.compiled(file);
+        let entry = entry?;
+        if let Some(cache) = &self.cache {
+            cache.put(&digest, &entry);
+        }
+        Ok(Opened { file: file.to_owned(), digest, entry, compiled: true })
+    }
+
+    async fn compile(&self, bytes: Vec<u8>) -> Result<Entry, LoadReason> {
+        let engine = self.sandbox.engine.clone();
+        let compiled = tokio::task::spawn_blocking(move || Component::from_binary(&engine, &bytes)).await;
+        let component = compiled
+            .map_err(|error| LoadReason::Invalid(error.to_string()))?
+            .map_err(|error| LoadReason::Invalid(format!("{error:#}")))?;
+        check_world(&self.sandbox.engine, &component)?;
+        let pre = self.link(&component)?;
+        let manifest = self.describe(&pre).await.map_err(LoadReason::Describe)?;
+        Ok(Entry { component, manifest: Manifest::check(manifest)? })
+    }
+
+    fn link(&self, component: &Component) -> Result<ExtensionPre<State>, LoadReason> {
+        let linked = self.sandbox.linker.instantiate_pre(component).and_then(ExtensionPre::new);
+        linked.map_err(|error| LoadReason::Link(format!("{error:#}")))
+    }
+
+    async fn describe(
+        &self,
+        pre: &ExtensionPre<State>,
+    ) -> Result<super::bindings::exports::lathe::extension::extension_manifest::Manifest, Failure> {
+        let limits = Limits::default();
+        let identity = Identity { extension: "describe".into(), settings: "{}".into(), storage_bytes: 0 };
+        let state = State::new(identity, &limits, Arc::new(NoBridge));
+        let mut instance = Instance::new(&self.sandbox, pre, state, &limits).await?;
+        let (_, manifest) =
+            guarded!(&mut instance, limits.fuel_per_call, Limits::DESCRIBE_TIMEOUT, |guest, store| {
+                guest.lathe_extension_extension_manifest().call_describe(store)
+            });
+        manifest
+    }
+
+    /// Decides whether it may stand beside the ones that are there.
+    fn admit(&self, opened: Opened, there: &[Arc<Extension>]) -> Result<Extension, LoadReason> {
+        let Opened { file, digest, entry: Entry { component, manifest }, .. } = opened;
+        let prefix = manifest.prefix();
+        if let Some(other) = there.iter().find(|other| other.manifest.prefix() == prefix) {
+            return Err(LoadReason::NameClash {
+                name: manifest.name,
+                other: other.manifest.name.clone(),
+                other_file: other.file.clone(),
+            });
+        }
+        let pre = self.link(&component)?;
+        let settings = self.settings.get(&manifest.name).cloned().unwrap_or_default();
+        let asked = manifest.permissions.asked();
+        if !asked.is_empty() {
+            tracing::warn!(
+                extension = &*manifest.name,
+                "it asks for {}, which this version of the host cannot grant; it runs without",
+                asked.join(", ")
+            );
+        }
+        Ok(Extension {
+            identity: Extension::identity(&manifest, &settings),
+            limits: settings.limits,
+            sandbox: self.sandbox.clone(),
+            file,
+            digest,
+            manifest,
+            pre,
+        })
+    }
+
+    /// What a file imports and exports, by name, without running anything of it.
+    ///
+    /// # Errors
+    ///
+    /// If it is no component.
+    pub async fn interfaces(&self, file: &Path) -> Result<Interfaces, LoadError> {
+        let failed = |reason| LoadError { file: file.to_owned(), reason };
+        let bytes = tokio::fs::read(file).await.map_err(|error| failed(LoadReason::Read(error.to_string())))?;
+        check_header(&bytes).map_err(failed)?;
+        let engine = &self.sandbox.engine;
+        let component = Component::from_binary(engine, &bytes)
+            .map_err(|error| failed(LoadReason::Invalid(format!("{error:#}"))))?;
+        let names = component.component_type();
+        Ok(Interfaces {
+            imports: names.imports(engine).map(|(name, _)| name.to_owned()).collect(),
+            exports: names.exports(engine).map(|(name, _)| name.to_owned()).collect(),
+        })
+    }
+}
+
+/// What a component asks for and offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interfaces {
+    /// By full name.
+    pub imports: Vec<String>,
+    /// By full name.
+    pub exports: Vec<String>,
+}
+
+/// Tells what is no component from what is a broken one, by the first eight bytes.
+fn check_header(bytes: &[u8]) -> Result<(), LoadReason> {
+    if !bytes.starts_with(b"\0asm") {
+        return Err(LoadReason::NotWasm);
+    }
+    match bytes.get(4..8) {
+        Some([1, 0, 0, 0]) => Err(LoadReason::CoreModule),
+        _ => Ok(()),
+    }
+}
+
+/// Whether it was made for this contract, told by the names of what it exports.
+fn check_world(engine: &Engine, component: &Component) -> Result<(), LoadReason> {
+    let names = component.component_type();
+    let exports: Vec<String> = names
+        .exports(engine)
+        .filter(|(_, item)| matches!(item.ty, ComponentItem::ComponentInstance(_)))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    for wanted in EXPORTS {
+        let version = exports.iter().find_map(|name| name.strip_prefix(wanted)?.strip_prefix('@'));
+        match version {
+            Some(CONTRACT) => {}
+            Some(found) => return Err(LoadReason::Version { found: found.to_owned(), offered: CONTRACT }),
+            None => return Err(LoadReason::World { missing: format!("{wanted}@{CONTRACT}") }),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,325 @@
+//! An extension's part in one turn: a queue, and a task that owns the instance.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+
+use super::bindings::exports::lathe::extension::hooks as wit;
+use super::convert::{self, Size};
+use super::extension::{Extension, Services};
+use super::instance::{Instance, Spent, guarded};
+use crate::hooks::{Failure, Hook, HookCall, Observation, Subscriber, TurnPatch, TurnSnapshot};
+
+/// Serves the hooks of one extension for one turn, in order, in one instance that is made when the first is due.
+pub(super) struct TurnWorker {
+    extension: Arc<Extension>,
+    services: Services,
+    queue: Arc<Queue>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+enum Item {
+    Ask(Box<TurnSnapshot>, oneshot::Sender<(HookCall, Answer)>),
+    Observe(Observation),
+    Flush(oneshot::Sender<()>),
+}
+
+type Answer = Result<Option<TurnPatch>, Failure>;
+
+/// Grows with everything but chunks, of which it holds a bounded number: nothing that asks or that is worth keeping is
+/// ever dropped, and nobody who puts something in waits.
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    filled: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    items: VecDeque<Item>,
+    chunks: usize,
+    dropped: u64,
+}
+
+impl Queue {
+    fn push(&self, item: Item, chunk_limit: usize) {
+        let mut waiting = self.waiting.lock();
+        if matches!(item, Item::Observe(Observation::Chunk(_))) {
+            if waiting.chunks >= chunk_limit {
+                waiting.dropped += 1;
+                return;
+            }
+            waiting.chunks += 1;
+        }
+        waiting.items.push_back(item);
+        drop(waiting);
+        self.filled.notify_one();
+    }
+
+    /// The next item; if it is a chunk, with all that follow it directly.
+    async fn next(&self) -> Next {
+        loop {
+            if let Some(next) = self.try_next() {
+                return next;
+            }
+            self.filled.notified().await;
+        }
+    }
+
+    fn try_next(&self) -> Option<Next> {
+        let mut waiting = self.waiting.lock();
+        let mut chunks = Vec::new();
+        while let Some(Item::Observe(Observation::Chunk(chunk))) = waiting.items.front() {
+            chunks.push(wit::Chunk::from(&**chunk));
+            waiting.items.pop_front();
+        }
+        if !chunks.is_empty() {
+            waiting.chunks -= chunks.len();
+            return Some(Next::Chunks(chunks));
+        }
+        waiting.items.pop_front().map(Next::Item)
+    }
+}
+
+enum Next {
+    Chunks(Vec<wit::Chunk>),
+    Item(Item),
+}
+
+impl TurnWorker {
+    pub(super) fn new(extension: Arc<Extension>, services: Services) -> Self {
+        Self { extension, services, queue: Arc::default(), task: Mutex::new(None) }
+    }
+
+    fn push(&self, item: Item) {
+        self.queue.push(item, self.extension.limits.chunk_queue);
+        self.task.lock().get_or_insert_with(|| {
+            let turn = Turn {
+                fuel: self.extension.limits.fuel_per_turn,
+                extension: self.extension.clone(),
+                services: self.services.clone(),
+                instance: None,
+            };
+            tokio::spawn(turn.serve(self.queue.clone()))
+        });
+    }
+}
+
+impl Drop for TurnWorker {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.lock().take() {
+            task.abort();
+        }
+        let dropped = self.queue.waiting.lock().dropped;
+        if dropped > 0 {
+            tracing::warn!(extension = &*self.extension.manifest.name, dropped, "it was too slow for onChunk");
+        }
+    }
+}
+
+#[async_trait]
+impl Subscriber for TurnWorker {
+    fn name(&self) -> &str {
+        &self.extension.manifest.name
+    }
+
+    fn subscribes(&self, hook: Hook) -> bool {
+        self.extension.manifest.hooks.contains(&hook)
+    }
+
+    async fn before_turn(&self, snapshot: TurnSnapshot) -> (HookCall, Answer) {
+        let (reply, answer) = oneshot::channel();
+        self.push(Item::Ask(Box::new(snapshot), reply));
+        answer.await.unwrap_or_else(|_| {
+            let call = HookCall::new(Hook::BeforeTurn, self.name(), 0.0, 0);
+            (call, Err(Failure::Link("the turn is over".into())))
+        })
+    }
+
+    fn observe(&self, observation: Observation) {
+        self.push(Item::Observe(observation));
+    }
+
+    async fn flush(&self) {
+        if self.task.lock().is_none() {
+            return;
+        }
+        let (reply, done) = oneshot::channel();
+        self.push(Item::Flush(reply));
+        // An error means that the task is gone, and with it everything that was to be flushed.
+        let _ = done.await;
+    }
+}
+
+struct Turn {
+    extension: Arc<Extension>,
+    services: Services,
+    /// Dropped after a failure; the next call gets a fresh one.
+    instance: Option<Instance>,
+    /// What is left of the turn's fuel.
+    fuel: u64,
+}
+
+impl Turn {
+    async fn serve(mut self, queue: Arc<Queue>) {
+        loop {
+            match queue.next().await {
+                Next::Chunks(chunks) => self.observe(Hook::OnChunk, chunks.len(), Seen::Chunks(chunks)).await,
+                Next::Item(Item::Flush(reply)) => drop(reply.send(())),
+                Next::Item(Item::Ask(snapshot, reply)) => {
+                    let (spent, answer) = self.before_turn((*snapshot).into()).await;
+                    let call = self.report(Hook::BeforeTurn, spent);
+                    drop(reply.send((call, answer)));
+                }
+                Next::Item(Item::Observe(observation)) => {
+                    let seen = match &observation {
+                        Observation::BeforeStep(snapshot) => Seen::BeforeStep((&**snapshot).into()),
+                        Observation::BeforeToolCall(snapshot) => Seen::BeforeToolCall((&**snapshot).into()),
+                        Observation::AfterToolCall(snapshot) => Seen::AfterToolCall((&**snapshot).into()),
+                        Observation::StepFinish(snapshot) => Seen::StepFinish((&**snapshot).into()),
+                        Observation::Chunk(chunk) => Seen::Chunks(vec![(&**chunk).into()]),
+                        Observation::ChatResponse(snapshot) => Seen::ChatResponse((&**snapshot).into()),
+                        Observation::ChatError(snapshot) => Seen::ChatError((&**snapshot).into()),
+                    };
+                    self.observe(observation.hook(), 1, seen).await;
+                }
+            }
+        }
+    }
+
+    fn report(&self, hook: Hook, spent: Spent) -> HookCall {
+        HookCall::new(hook, &*self.extension.manifest.name, spent.time.as_secs_f64() * 1e3, spent.fuel)
+    }
+
+    /// The instance and the fuel for one call; an error if the turn's fuel is gone.
+    async fn ready(&mut self, bytes: usize) -> Result<(Instance, u64), Failure> {
+        let budget = self.extension.limits.fuel(bytes).min(self.fuel);
+        if budget == 0 {
+            return Err(Failure::OutOfFuel { budget: self.extension.limits.fuel_per_turn });
+        }
+        let instance = match self.instance.take() {
+            Some(instance) => instance,
+            None => self.extension.instantiate(self.services.bridge.clone()).await?,
+        };
+        Ok((instance, budget))
+    }
+
+    /// Keeps the instance if the call went well, an error of the guest's own included.
+    fn keep<T>(&mut self, instance: Instance, spent: Spent, answer: Result<Result<T, String>, Failure>) -> Result<T, Failure> {
+        self.fuel = self.fuel.saturating_sub(spent.fuel);
+        let answer = answer?;
+        self.instance = Some(instance);
+        answer.map_err(Failure::Guest)
+    }
+
+    async fn before_turn(&mut self, snapshot: wit::TurnSnapshot) -> (Spent, Answer) {
+        let (mut instance, budget) = match self.ready(snapshot.size()).await {
+            Ok(ready) => ready,
+            Err(failure) => return (Spent::default(), Err(failure)),
+        };
+        let limit = self.extension.limits.hook_timeout();
+        let (spent, answer) = guarded!(&mut instance, budget, limit, |guest, store| {
+            guest.lathe_extension_hooks().call_before_turn(store, &snapshot)
+        });
+        let answer = self.keep(instance, spent, answer);
+        (spent, answer.map(|config| config.map(convert::patch)))
+    }
+
+    async fn observe(&mut self, hook: Hook, snapshots: usize, seen: Seen) {
+        let (spent, answer) = match self.ready(seen.size()).await {
+            Ok((mut instance, budget)) => {
+                let limit = self.extension.limits.hook_timeout();
+                let (spent, answer) = seen.show(&mut instance, budget, limit).await;
+                (spent, self.keep(instance, spent, answer))
+            }
+            Err(failure) => (Spent::default(), Err(failure)),
+        };
+        let mut call = HookCall { snapshots, ..self.report(hook, spent) };
+        if let Err(failure) = answer {
+            tracing::warn!(extension = &*self.extension.manifest.name, hook = hook.name(), "{failure}");
+            call.failure = Some(failure.kind());
+            call.error = Some(failure.to_string());
+        }
+        self.services.events.hook_called(call);
+    }
+}
+
+/// A snapshot on its way into a guest.
+enum Seen {
+    BeforeStep(wit::StepSnapshot),
+    BeforeToolCall(wit::ToolCallSnapshot),
+    AfterToolCall(wit::ToolResultSnapshot),
+    StepFinish(wit::StepFinishSnapshot),
+    Chunks(Vec<wit::Chunk>),
+    ChatResponse(wit::ChatResponseSnapshot),
+    ChatError(wit::ChatErrorSnapshot),
+}
+
+impl Size for Seen {
+    fn size(&self) -> usize {
+        match self {
+            Self::BeforeStep(snapshot) => snapshot.size(),
+            Self::BeforeToolCall(snapshot) => snapshot.size(),
+            Self::AfterToolCall(snapshot) => snapshot.size(),
+            Self::StepFinish(snapshot) => snapshot.size(),
+            Self::Chunks(chunks) => chunks.size(),
+            Self::ChatResponse(snapshot) => snapshot.size(),
+            Self::ChatError(snapshot) => snapshot.size(),
+        }
+    }
+}
+
+impl Seen {
+    /// Calls the hook. What a gate answers is not asked for: it was not granted.
+    async fn show(
+        &self,
+        instance: &mut Instance,
+        budget: u64,
+        limit: Duration,
+    ) -> (Spent, Result<Result<(), String>, Failure>) {
+        guarded!(instance, budget, limit, |guest, store| async {
+            let hooks = guest.lathe_extension_hooks();
+            Ok(match self {
+                Self::BeforeStep(snapshot) => hooks.call_before_step(store, snapshot).await?.map(drop),
+                Self::BeforeToolCall(snapshot) => hooks.call_before_tool_call(store, snapshot).await?.map(drop),
+                Self::AfterToolCall(snapshot) => hooks.call_after_tool_call(store, snapshot).await?.map(drop),
+                Self::StepFinish(snapshot) => hooks.call_on_step_finish(store, snapshot).await?,
+                Self::Chunks(chunks) => hooks.call_on_chunk(store, chunks).await?,
+                Self::ChatResponse(snapshot) => hooks.call_on_chat_response(store, snapshot).await?,
+                Self::ChatError(snapshot) => hooks.call_on_chat_error(store, snapshot).await?,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hooks::ChunkSnapshot;
+    use crate::turn::Chunk;
+
+    fn chunk() -> Item {
+        Item::Observe(Observation::Chunk(Arc::new(ChunkSnapshot(Chunk::StartStep))))
+    }
+
+    #[test]
+    fn a_full_queue_drops_chunks_and_nothing_else() {
+        let queue = Queue::default();
+        for _ in 0..5 {
+            queue.push(chunk(), 3);
+        }
+        queue.push(Item::Flush(oneshot::channel().0), 3);
+        queue.push(chunk(), 3);
+        assert_eq!(queue.waiting.lock().dropped, 3);
+        assert!(matches!(queue.try_next(), Some(Next::Chunks(chunks)) if chunks.len() == 3));
+        assert!(matches!(queue.try_next(), Some(Next::Item(Item::Flush(_)))));
+        queue.push(chunk(), 3);
+        assert!(matches!(queue.try_next(), Some(Next::Chunks(chunks)) if chunks.len() == 1), "there is room again");
+        assert!(queue.try_next().is_none());
+    }
+}

@@ -1,0 +1,259 @@
+use std::sync::Arc;
+
+use super::snapshot::count;
+use super::{
+    ChatErrorContext, ChatErrorSnapshot, ChatResponseContext, ChatResponseSnapshot, ChunkContext, ChunkSnapshot,
+    Events, Hook, HookError, Hooks, Observation, StepContext, StepFinishContext, StepFinishSnapshot, StepSnapshot,
+    Subscriber, ToolCallContext, ToolCallSnapshot, ToolResultContext, ToolResultSnapshot, TurnContext, TurnSnapshot,
+};
+use crate::turn::{
+    Assembly, ConfigChange, ConfigField, Provenance, StepConfig, ToolDecision, ToolError, ToolOverride, TurnConfig, TurnStart, Usage,
+};
+
+/// The name under which built-in hooks stand in a turn's provenance.
+const BUILT_IN: &str = "built-in";
+
+/// Calls the hooks of one turn: the built-in ones in the order in which they were added, then every extension that
+/// subscribed, in load order.
+pub struct Dispatcher {
+    built_in: Arc<[Arc<dyn Hooks>]>,
+    extensions: Vec<Box<dyn Subscriber>>,
+    events: Arc<dyn Events>,
+}
+
+impl Dispatcher {
+    /// For one turn.
+    #[must_use]
+    pub fn new(built_in: Arc<[Arc<dyn Hooks>]>, extensions: Vec<Box<dyn Subscriber>>, events: Arc<dyn Events>) -> Self {
+        Self { built_in, extensions, events }
+    }
+
+    /// Asks everybody what to change and merges the answers (`think.md` §3.6). An extension that fails is passed
+    /// over.
+    ///
+    /// # Errors
+    ///
+    /// If a built-in hook fails.
+    pub async fn before_turn(
+        &self,
+        start: &TurnStart,
+        assembly: &Assembly,
+    ) -> Result<(TurnConfig, Provenance), HookError> {
+        let mut config = TurnConfig::default();
+        let mut provenance = Provenance::new();
+        for hooks in self.built_in.iter() {
+            let context = TurnContext {
+                request_id: &start.request_id,
+                trigger: start.trigger,
+                continuation: start.continuation,
+                system: config.system.as_ref().unwrap_or(&assembly.system),
+                messages: config.messages.as_ref().unwrap_or(&assembly.messages),
+                tools: &assembly.tools,
+                model: config.model.as_ref().unwrap_or(&assembly.model),
+                body: start.body.as_ref(),
+            };
+            if let Some(change) = hooks.before_turn(&context).await? {
+                for field in config.merge(change) {
+                    provenance.insert(field, BUILT_IN.to_owned());
+                }
+            }
+        }
+        // Extensions start from the built-in hooks' system text, but see an active tool list only once one of
+        // themselves has set it.
+        let mut active_tools: Option<Vec<String>> = None;
+        for extension in &self.extensions {
+            if !extension.subscribes(Hook::BeforeTurn) {
+                continue;
+            }
+            let messages = config.messages.as_ref().unwrap_or(&assembly.messages);
+            let snapshot = TurnSnapshot {
+                system: config.system.as_ref().unwrap_or(&assembly.system).clone(),
+                tool_names: active_tools
+                    .clone()
+                    .unwrap_or_else(|| assembly.tools.iter().map(|tool| tool.name.clone()).collect()),
+                message_count: count(messages.len()),
+                continuation: start.continuation,
+                body: start.body.clone(),
+                model_id: config.model.as_ref().unwrap_or(&assembly.model).clone(),
+                request_id: start.request_id.clone(),
+                trigger: start.trigger,
+            };
+            let (mut call, answer) = extension.before_turn(snapshot).await;
+            match answer {
+                Ok(Some(patch)) => {
+                    call.dropped = patch.dropped;
+                    if patch.config.active_tools.is_some() || patch.reset.contains(&ConfigField::ActiveTools) {
+                        active_tools.clone_from(&patch.config.active_tools);
+                    }
+                    let mut changed = patch.reset;
+                    for field in &changed {
+                        config.reset(*field);
+                    }
+                    changed.extend(config.merge(patch.config));
+                    for field in changed {
+                        provenance.insert(field, extension.name().to_owned());
+                        call.changes.push(ConfigChange { field, value: config.get(field) });
+                    }
+                }
+                Ok(None) => {}
+                Err(failure) => {
+                    tracing::warn!(extension = extension.name(), hook = "beforeTurn", "{failure}");
+                    call.failure = Some(failure.kind());
+                    call.error = Some(failure.to_string());
+                }
+            }
+            self.events.hook_called(call);
+        }
+        Ok((config, provenance))
+    }
+
+    /// Asks the built-in hooks what to change for one step; extensions are told.
+    ///
+    /// # Errors
+    ///
+    /// If a built-in hook fails.
+    pub async fn before_step(&self, context: StepContext<'_>, total_usage: Usage) -> Result<StepConfig, HookError> {
+        let mut config = StepConfig::default();
+        for hooks in self.built_in.iter() {
+            let shown = StepContext {
+                system: config.system.as_deref().unwrap_or(context.system),
+                messages: config.messages.as_deref().unwrap_or(context.messages),
+                model: config.model.as_deref().unwrap_or(context.model),
+                ..context
+            };
+            if let Some(change) = hooks.before_step(&shown).await? {
+                config.merge(change);
+            }
+        }
+        self.tell(Hook::BeforeStep, || {
+            Observation::BeforeStep(Arc::new(StepSnapshot {
+                request_id: context.request_id.to_owned(),
+                step_number: context.step_number,
+                system: config.system.as_deref().unwrap_or(context.system).to_owned(),
+                tool_names: config
+                    .active_tools
+                    .clone()
+                    .unwrap_or_else(|| context.tools.iter().map(|tool| tool.name.clone()).collect()),
+                message_count: count(config.messages.as_deref().unwrap_or(context.messages).len()),
+                model_id: config.model.as_deref().unwrap_or(context.model).to_owned(),
+                total_usage,
+            }))
+        });
+        Ok(config)
+    }
+
+    /// Asks the built-in hooks whether a tool call may run: the first that does not simply allow it decides, and an
+    /// input that one of them puts in place is what the next one is shown. Extensions are told.
+    ///
+    /// # Errors
+    ///
+    /// If a built-in hook fails; extensions are not told then (`think.md` §2.2).
+    pub async fn before_tool_call(&self, context: ToolCallContext<'_>) -> Result<Option<ToolDecision>, ToolError> {
+        let mut rewritten = None;
+        let mut decision = None;
+        for hooks in self.built_in.iter() {
+            let shown = ToolCallContext { input: rewritten.as_ref().unwrap_or(context.input), ..context };
+            match hooks.before_tool_call(&shown).await.map_err(|error| ToolError::failed(error.to_string()))? {
+                None => {}
+                Some(ToolDecision::Allow { input }) => rewritten = input.or(rewritten),
+                Some(other) => {
+                    decision = Some(other);
+                    break;
+                }
+            }
+        }
+        self.tell(Hook::BeforeToolCall, || {
+            let shown = ToolCallContext { input: rewritten.as_ref().unwrap_or(context.input), ..context };
+            Observation::BeforeToolCall(Arc::new(ToolCallSnapshot::from(&shown)))
+        });
+        Ok(decision.or(rewritten.map(|input| ToolDecision::Allow { input: Some(input) })))
+    }
+
+    /// Asks the built-in hooks what to change of a call's result; extensions are told. A hook that fails makes the
+    /// call fail.
+    pub async fn after_tool_call(&self, context: ToolResultContext<'_>) -> ToolOverride {
+        let mut change = ToolOverride::default();
+        for hooks in self.built_in.iter() {
+            match hooks.after_tool_call(&context).await {
+                Ok(None) => {}
+                Ok(Some(ToolOverride { output, is_error, terminate })) => {
+                    change.output = output.or(change.output);
+                    change.is_error = is_error.or(change.is_error);
+                    change.terminate = terminate.or(change.terminate);
+                }
+                Err(error) => {
+                    change.output = Some(error.to_string().into());
+                    change.is_error = Some(true);
+                }
+            }
+        }
+        self.tell(Hook::AfterToolCall, || Observation::AfterToolCall(Arc::new(ToolResultSnapshot::from(&context))));
+        change
+    }
+
+    /// Tells everybody that a step is over.
+    ///
+    /// # Errors
+    ///
+    /// If a built-in hook fails.
+    pub async fn on_step_finish(&self, context: StepFinishContext<'_>) -> Result<(), HookError> {
+        for hooks in self.built_in.iter() {
+            hooks.on_step_finish(&context).await?;
+        }
+        self.tell(Hook::OnStepFinish, || Observation::StepFinish(Arc::new(StepFinishSnapshot::from(&context))));
+        Ok(())
+    }
+
+    /// Shows everybody a part of the stream.
+    ///
+    /// # Errors
+    ///
+    /// If a built-in hook fails.
+    pub async fn on_chunk(&self, context: ChunkContext<'_>) -> Result<(), HookError> {
+        for hooks in self.built_in.iter() {
+            hooks.on_chunk(&context).await?;
+        }
+        self.tell(Hook::OnChunk, || Observation::Chunk(Arc::new(ChunkSnapshot(context.chunk.clone()))));
+        Ok(())
+    }
+
+    /// Tells everybody how the turn ended.
+    pub async fn on_chat_response(&self, context: ChatResponseContext<'_>) {
+        for hooks in self.built_in.iter() {
+            if let Err(error) = hooks.on_chat_response(&context).await {
+                tracing::warn!(hook = "onChatResponse", "a built-in hook failed: {error}");
+            }
+        }
+        self.tell(Hook::OnChatResponse, || Observation::ChatResponse(Arc::new(ChatResponseSnapshot::from(&context))));
+    }
+
+    /// Tells everybody that the turn failed outside the model's stream. Returns the text to show.
+    #[must_use]
+    pub fn on_chat_error(&self, context: ChatErrorContext<'_>) -> String {
+        let mut message = context.message.to_owned();
+        for hooks in self.built_in.iter() {
+            message = hooks.on_chat_error(&ChatErrorContext { message: &message, ..context });
+        }
+        self.tell(Hook::OnChatError, || Observation::ChatError(Arc::new(ChatErrorSnapshot::from(&context))));
+        message
+    }
+
+    /// Waits until every extension has seen everything.
+    pub async fn flush(&self) {
+        for extension in &self.extensions {
+            extension.flush().await;
+        }
+    }
+
+    /// Makes the observation only if somebody wants it.
+    fn tell(&self, hook: Hook, observation: impl FnOnce() -> Observation) {
+        let mut wanting = self.extensions.iter().filter(|extension| extension.subscribes(hook)).peekable();
+        if wanting.peek().is_none() {
+            return;
+        }
+        let observation = observation();
+        for extension in wanting {
+            extension.observe(observation.clone());
+        }
+    }
+}

@@ -1,0 +1,56 @@
+use serde::Serialize;
+
+use super::Hook;
+use crate::turn::ConfigChange;
+
+/// One call of a hook in an extension, for traces, events and the inspector.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookCall {
+    /// The stage.
+    pub hook: Hook,
+    /// Whom it called.
+    pub extension: String,
+    /// How long it took, in milliseconds, waiting for an instance included.
+    pub duration_ms: f64,
+    /// What it burned.
+    pub fuel: u64,
+    /// How many snapshots it carried: more than 1 only with `onChunk`.
+    pub snapshots: usize,
+    /// What it changed in the turn's config.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ConfigChange>,
+    /// Fields of its answer that were dropped, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<String>,
+    /// The cause of its failure, in one word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<&'static str>,
+    /// The failure in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl HookCall {
+    /// A call that carried one snapshot, changed nothing and went well.
+    #[must_use]
+    pub fn new(hook: Hook, extension: impl Into<String>, duration_ms: f64, fuel: u64) -> Self {
+        Self {
+            hook,
+            extension: extension.into(),
+            duration_ms,
+            fuel,
+            snapshots: 1,
+            changes: Vec::new(),
+            dropped: Vec::new(),
+            failure: None,
+            error: None,
+        }
+    }
+}
+
+/// Where calls of hooks are reported. Must not block.
+pub trait Events: Send + Sync {
+    /// An extension was called.
+    fn hook_called(&self, call: HookCall);
+}
