@@ -1,7 +1,18 @@
 //! Lathe runs LLM agents whose behaviour is shaped by sandboxed WebAssembly components.
+//!
+//! The host runs the turn loop. At each stage of a turn it calls the built-in [`hooks`], then every extension that
+//! subscribed, in load order, with a snapshot that crosses the sandbox's border. Extensions contribute tools and
+//! changes to the turn; one that loops, traps, floods or lies costs its own budget and nothing else.
+//!
+//! Begin with [`Agent`]. The rooms of the house are the modules; each says what it holds and what it may use.
 
+pub mod agent;
+mod driver;
 pub mod extensions;
 pub mod hooks;
 pub mod model;
+pub mod store;
 pub mod tools;
 pub mod turn;
+
+pub use agent::{Agent, Session, TurnEvent, TurnResult, TurnStream};

@@ -15,7 +15,7 @@ pub trait Bridge: Send + Sync {
     /// The keys that start with `prefix`, sorted.
     async fn storage_keys(&self, extension: &str, prefix: &str) -> Result<Vec<String>, BridgeError>;
 
-    /// Adds to a whole number in one step and returns the sum.
+    /// Adds to a whole number in one step and returns the sum; a new key counts against `limit`.
     async fn storage_increment(&self, extension: &str, key: &str, delta: i64, limit: u64) -> Result<i64, BridgeError>;
 }
 

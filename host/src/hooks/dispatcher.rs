@@ -1,5 +1,7 @@
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use super::panic::{caught, panic_message};
 use super::snapshot::count;
 use super::{
     ChatErrorContext, ChatErrorSnapshot, ChatResponseContext, ChatResponseSnapshot, ChunkContext, ChunkSnapshot,
@@ -52,7 +54,7 @@ impl Dispatcher {
                 model: config.model.as_ref().unwrap_or(&assembly.model),
                 body: start.body.as_ref(),
             };
-            if let Some(change) = hooks.before_turn(&context).await? {
+            if let Some(change) = caught(hooks.before_turn(&context)).await? {
                 for field in config.merge(change) {
                     provenance.insert(field, BUILT_IN.to_owned());
                 }
@@ -121,7 +123,7 @@ impl Dispatcher {
                 model: config.model.as_deref().unwrap_or(context.model),
                 ..context
             };
-            if let Some(change) = hooks.before_step(&shown).await? {
+            if let Some(change) = caught(hooks.before_step(&shown)).await? {
                 config.merge(change);
             }
         }
@@ -153,7 +155,7 @@ impl Dispatcher {
         let mut decision = None;
         for hooks in self.built_in.iter() {
             let shown = ToolCallContext { input: rewritten.as_ref().unwrap_or(context.input), ..context };
-            match hooks.before_tool_call(&shown).await.map_err(|error| ToolError::failed(error.to_string()))? {
+            match caught(hooks.before_tool_call(&shown)).await.map_err(|error| ToolError::failed(error.to_string()))? {
                 None => {}
                 Some(ToolDecision::Allow { input }) => rewritten = input.or(rewritten),
                 Some(other) => {
@@ -174,7 +176,7 @@ impl Dispatcher {
     pub async fn after_tool_call(&self, context: ToolResultContext<'_>) -> ToolOverride {
         let mut change = ToolOverride::default();
         for hooks in self.built_in.iter() {
-            match hooks.after_tool_call(&context).await {
+            match caught(hooks.after_tool_call(&context)).await {
                 Ok(None) => {}
                 Ok(Some(ToolOverride { output, is_error, terminate })) => {
                     change.output = output.or(change.output);
@@ -198,7 +200,7 @@ impl Dispatcher {
     /// If a built-in hook fails.
     pub async fn on_step_finish(&self, context: StepFinishContext<'_>) -> Result<(), HookError> {
         for hooks in self.built_in.iter() {
-            hooks.on_step_finish(&context).await?;
+            caught(hooks.on_step_finish(&context)).await?;
         }
         self.tell(Hook::OnStepFinish, || Observation::StepFinish(Arc::new(StepFinishSnapshot::from(&context))));
         Ok(())
@@ -211,7 +213,7 @@ impl Dispatcher {
     /// If a built-in hook fails.
     pub async fn on_chunk(&self, context: ChunkContext<'_>) -> Result<(), HookError> {
         for hooks in self.built_in.iter() {
-            hooks.on_chunk(&context).await?;
+            caught(hooks.on_chunk(&context)).await?;
         }
         self.tell(Hook::OnChunk, || Observation::Chunk(Arc::new(ChunkSnapshot(context.chunk.clone()))));
         Ok(())
@@ -220,7 +222,7 @@ impl Dispatcher {
     /// Tells everybody how the turn ended.
     pub async fn on_chat_response(&self, context: ChatResponseContext<'_>) {
         for hooks in self.built_in.iter() {
-            if let Err(error) = hooks.on_chat_response(&context).await {
+            if let Err(error) = caught(hooks.on_chat_response(&context)).await {
                 tracing::warn!(hook = "onChatResponse", "a built-in hook failed: {error}");
             }
         }
@@ -232,7 +234,11 @@ impl Dispatcher {
     pub fn on_chat_error(&self, context: ChatErrorContext<'_>) -> String {
         let mut message = context.message.to_owned();
         for hooks in self.built_in.iter() {
-            message = hooks.on_chat_error(&ChatErrorContext { message: &message, ..context });
+            let shown = ChatErrorContext { message: &message, ..context };
+            match std::panic::catch_unwind(AssertUnwindSafe(|| hooks.on_chat_error(&shown))) {
+                Ok(text) => message = text,
+                Err(panic) => tracing::warn!(hook = "onChatError", "a built-in hook panicked: {}", panic_message(&*panic)),
+            }
         }
         self.tell(Hook::OnChatError, || Observation::ChatError(Arc::new(ChatErrorSnapshot::from(&context))));
         message

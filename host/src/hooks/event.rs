@@ -5,7 +5,7 @@ use crate::turn::ConfigChange;
 
 /// One call of a hook in an extension, for traces, events and the inspector.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(tag = "type", rename = "hook-call", rename_all = "camelCase")]
 pub struct HookCall {
     /// The stage.
     pub hook: Hook,

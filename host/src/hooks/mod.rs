@@ -6,6 +6,7 @@ mod context;
 mod dispatcher;
 mod event;
 mod failure;
+mod panic;
 mod snapshot;
 mod subscriber;
 
@@ -19,6 +20,7 @@ pub use context::{
 pub use dispatcher::Dispatcher;
 pub use event::{Events, HookCall};
 pub use failure::Failure;
+pub(crate) use panic::panic_message;
 pub use snapshot::{
     ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, StepFinishSnapshot, StepSnapshot, ToolCallSnapshot,
     ToolResultSnapshot, TurnSnapshot,

@@ -129,6 +129,8 @@ pub enum Outcome {
     Told,
     /// Of any effect: it could not be done, or a hook failed where that ends the turn.
     Failed(String),
+    /// Of [`Effect::Assemble`] and [`Effect::Store`]: a message could not be stored.
+    NotStored(String),
     /// At any time: the turn was cancelled. Holds what the model has said of the step that was under way.
     Aborted(Answer),
 }
@@ -282,8 +284,19 @@ impl TurnMachine {
                 self.phase = Phase::Finished;
                 true
             }
+            (Phase::Assemble | Phase::Store, Outcome::NotStored(error)) => {
+                self.refuse(error, ChatStage::Persist);
+                true
+            }
+            (Phase::Assemble | Phase::BeforeTurn, Outcome::Failed(error)) => {
+                self.refuse(error, ChatStage::Turn);
+                true
+            }
             (_, Outcome::Failed(error)) => {
-                self.fail(error);
+                self.break_off(
+                    Answer::default(),
+                    TurnEnd { status: TurnStatus::Error, error: Some(error), stage: None },
+                );
                 true
             }
             (Phase::Assemble, Outcome::Assembled(assembly)) => {
@@ -372,7 +385,12 @@ impl TurnMachine {
     /// Ends the turn in the middle: keeps what was said, answers every open call.
     fn break_off(&mut self, mut partial: Answer, end: TurnEnd) {
         match &mut self.phase {
-            Phase::Store | Phase::Tell => return,
+            // What is to be stored is complete by then.
+            Phase::Store | Phase::Tell => {
+                self.end = Some(end);
+                self.phase = Phase::Tell;
+                return;
+            }
             Phase::Tools(batch) => {
                 batch.cancel();
                 let records = batch.records();
@@ -391,19 +409,10 @@ impl TurnMachine {
         self.phase = Phase::Store;
     }
 
-    fn fail(&mut self, error: String) {
-        let stage = match self.phase {
-            Phase::Assemble | Phase::BeforeTurn => Some(ChatStage::Turn),
-            Phase::Store => Some(ChatStage::Persist),
-            _ => None,
-        };
-        let end = TurnEnd { status: TurnStatus::Error, error: Some(error), stage };
-        if stage.is_some() {
-            self.end = Some(end);
-            self.phase = Phase::Tell;
-        } else {
-            self.break_off(Answer::default(), end);
-        }
+    /// Ends the turn outside the model's stream: there is nothing to store.
+    fn refuse(&mut self, error: String, stage: ChatStage) {
+        self.end = Some(TurnEnd { status: TurnStatus::Error, error: Some(error), stage: Some(stage) });
+        self.phase = Phase::Tell;
     }
 
     fn end(&self) -> TurnEnd {
@@ -420,6 +429,14 @@ impl TurnMachine {
     #[must_use]
     pub fn assembly(&self) -> &Assembly {
         &self.assembly
+    }
+
+    /// A tool call's result, once it has one.
+    #[must_use]
+    pub fn record(&self, tool_call_id: &str) -> Option<ToolRecord> {
+        let current = if let Phase::Tools(batch) = &self.phase { batch.records() } else { Vec::new() };
+        let mut records = current.into_iter().chain(self.steps.iter().flat_map(|step| step.records.iter().cloned()));
+        records.find(|record| record.call.tool_call_id == tool_call_id)
     }
 
     /// What the `before_turn` hooks made of it.
@@ -623,6 +640,7 @@ impl Outcome {
             Self::Stored => "Stored",
             Self::Told => "Told",
             Self::Failed(_) => "Failed",
+            Self::NotStored(_) => "NotStored",
             Self::Aborted(_) => "Aborted",
         }
     }

@@ -1,0 +1,53 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::extensions::{Bridge, BridgeError};
+use crate::store::{Increment, Store, StoreError};
+
+/// What guests reach beyond WASI, with the store behind it.
+pub(crate) struct StoreBridge(pub(crate) Arc<dyn Store>);
+
+/// A guest learns that it failed; what exactly, with its paths, is for the operator.
+fn failed(error: &StoreError) -> BridgeError {
+    tracing::error!("extension storage: {error}");
+    BridgeError::Failed("the host's database failed".into())
+}
+
+fn full(limit: u64) -> BridgeError {
+    BridgeError::TooLarge(format!("keys and values may have {limit} bytes together"))
+}
+
+#[async_trait]
+impl Bridge for StoreBridge {
+    async fn storage_get(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, BridgeError> {
+        self.0.value(extension, key).await.map_err(|error| failed(&error))
+    }
+
+    async fn storage_set(&self, extension: &str, key: &str, value: Vec<u8>, limit: u64) -> Result<(), BridgeError> {
+        match self.0.set_value(extension, key, &value, limit).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(full(limit)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    async fn storage_delete(&self, extension: &str, key: &str) -> Result<bool, BridgeError> {
+        self.0.delete_value(extension, key).await.map_err(|error| failed(&error))
+    }
+
+    async fn storage_keys(&self, extension: &str, prefix: &str) -> Result<Vec<String>, BridgeError> {
+        self.0.keys(extension, prefix).await.map_err(|error| failed(&error))
+    }
+
+    async fn storage_increment(&self, extension: &str, key: &str, delta: i64, limit: u64) -> Result<i64, BridgeError> {
+        match self.0.increment(extension, key, delta, limit).await {
+            Ok(Increment::Sum(sum)) => Ok(sum),
+            Ok(Increment::Full) => Err(full(limit)),
+            Ok(Increment::NotANumber) => {
+                Err(BridgeError::Failed(format!("\"{key}\" holds no whole number, or the sum would not fit")))
+            }
+            Err(error) => Err(failed(&error)),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use crate::hooks::{Events, HookCall};
+use crate::turn::Chunk;
+
+/// What can be seen of a turn while it runs. In JSON each has a `type`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum TurnEvent {
+    /// A part of the answer's stream.
+    Chunk(Chunk),
+    /// An extension was called: `hook-call`.
+    HookCall(HookCall),
+    /// A model request failed for a passing reason and is made again: `retry`.
+    Retry(Retry),
+}
+
+/// A new attempt at a model request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "retry", rename_all = "camelCase")]
+pub struct Retry {
+    /// The attempt that comes, from 2.
+    pub attempt: u32,
+    /// The wait before it, in milliseconds.
+    pub delay_ms: u64,
+    /// Why the one before it failed.
+    pub error: String,
+}
+
+/// Where a turn's events go. Nobody need listen.
+#[derive(Clone)]
+pub(crate) struct EventSender(pub(crate) mpsc::UnboundedSender<TurnEvent>);
+
+impl EventSender {
+    pub(crate) fn send(&self, event: TurnEvent) {
+        let _ = self.0.send(event);
+    }
+}
+
+impl Events for EventSender {
+    fn hook_called(&self, call: HookCall) {
+        self.send(TurnEvent::HookCall(call));
+    }
+}

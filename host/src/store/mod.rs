@@ -1,0 +1,91 @@
+//! What outlives a process: conversations, and what extensions keep.
+//!
+//! May use `turn` for messages. Knows nothing of hooks, extensions or models.
+
+mod sqlite;
+mod storage;
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+
+pub use sqlite::SqliteStore;
+
+use crate::turn::UiMessage;
+
+/// Where conversations and extensions' values are kept. Whatever a method has confirmed is there after a crash of the
+/// process.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// The conversation of a session, oldest first; empty if there is none.
+    async fn messages(&self, session: &str) -> Result<Vec<UiMessage>, StoreError>;
+
+    /// Adds a message at the end of a conversation, which begins with it if there is none; one with an id that is there
+    /// already replaces that one in its place.
+    async fn put(&self, session: &str, message: &UiMessage) -> Result<(), StoreError>;
+
+    /// The value of an extension's key.
+    async fn value(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Sets an extension's key. False, and nothing changed, if its keys and values would be larger than `limit`
+    /// bytes together.
+    async fn set_value(&self, extension: &str, key: &str, value: &[u8], limit: u64) -> Result<bool, StoreError>;
+
+    /// Removes an extension's key; false if there was none.
+    async fn delete_value(&self, extension: &str, key: &str) -> Result<bool, StoreError>;
+
+    /// An extension's keys that start with `prefix`, sorted by their bytes.
+    async fn keys(&self, extension: &str, prefix: &str) -> Result<Vec<String>, StoreError>;
+
+    /// Adds to a whole number that is kept as decimal text, in one step; a missing one counts as 0.
+    async fn increment(&self, extension: &str, key: &str, delta: i64, limit: u64) -> Result<Increment, StoreError>;
+}
+
+/// What came of [`Store::increment`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Increment {
+    /// The sum, stored.
+    Sum(i64),
+    /// What is there is no whole number, or the sum does not fit 64 bits. Nothing has changed.
+    NotANumber,
+    /// The extension's keys and values would be larger than its limit. Nothing has changed.
+    Full,
+}
+
+/// Why the store did not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file, or its folder, cannot be opened.
+    #[error("cannot open the database {}: {reason}", .file.display())]
+    Open {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The file was written by a newer host.
+    #[error(
+        "the database {} was written by a newer version of lathe (schema {found}, this version knows {known}); use that version, or another --data folder", .file.display()
+    )]
+    Newer {
+        /// Which.
+        file: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// What this host knows.
+        known: i64,
+    },
+    /// A row is not what this host writes.
+    #[error("message \"{message}\" of session \"{session}\" cannot be read: {reason}")]
+    Row {
+        /// Where.
+        session: String,
+        /// Which.
+        message: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Anything else, in the database's words.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+}

@@ -1,0 +1,158 @@
+//! The values that extensions keep.
+
+use sqlx::SqliteConnection;
+
+use super::{Increment, SqliteStore, StoreError};
+
+pub(super) async fn value(store: &SqliteStore, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let value = sqlx::query_scalar("SELECT value FROM extension_storage WHERE extension = ? AND key = ?")
+        .bind(extension)
+        .bind(key)
+        .fetch_optional(&store.pool)
+        .await?;
+    Ok(value)
+}
+
+pub(super) async fn set(
+    store: &SqliteStore,
+    extension: &str,
+    key: &str,
+    value: &[u8],
+    limit: u64,
+) -> Result<bool, StoreError> {
+    let mut transaction = store.pool.begin_with("BEGIN IMMEDIATE").await?;
+    let fits = write(&mut transaction, extension, key, value, limit).await?;
+    if fits {
+        transaction.commit().await?;
+    }
+    Ok(fits)
+}
+
+/// Writes a value unless it does not fit beside the extension's others.
+async fn write(
+    transaction: &mut SqliteConnection,
+    extension: &str,
+    key: &str,
+    value: &[u8],
+    limit: u64,
+) -> Result<bool, StoreError> {
+    let others: i64 = sqlx::query_scalar(
+        "SELECT coalesce(sum(octet_length(key) + length(value)), 0) FROM extension_storage \
+         WHERE extension = ? AND key <> ?",
+    )
+    .bind(extension)
+    .bind(key)
+    .fetch_one(&mut *transaction)
+    .await?;
+    let size = u64::try_from(others).unwrap_or(0).saturating_add((key.len() + value.len()) as u64);
+    if size > limit {
+        return Ok(false);
+    }
+    sqlx::query("INSERT OR REPLACE INTO extension_storage (extension, key, value) VALUES (?, ?, ?)")
+        .bind(extension)
+        .bind(key)
+        .bind(value)
+        .execute(transaction)
+        .await?;
+    Ok(true)
+}
+
+pub(super) async fn delete(store: &SqliteStore, extension: &str, key: &str) -> Result<bool, StoreError> {
+    let done = sqlx::query("DELETE FROM extension_storage WHERE extension = ? AND key = ?")
+        .bind(extension)
+        .bind(key)
+        .execute(&store.pool)
+        .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub(super) async fn keys(store: &SqliteStore, extension: &str, prefix: &str) -> Result<Vec<String>, StoreError> {
+    // Not LIKE: a prefix may hold its wildcards.
+    let keys = sqlx::query_scalar(
+        "SELECT key FROM extension_storage WHERE extension = ?1 AND substr(key, 1, length(?2)) = ?2 ORDER BY key",
+    )
+    .bind(extension)
+    .bind(prefix)
+    .fetch_all(&store.pool)
+    .await?;
+    Ok(keys)
+}
+
+pub(super) async fn increment(
+    store: &SqliteStore,
+    extension: &str,
+    key: &str,
+    delta: i64,
+    limit: u64,
+) -> Result<Increment, StoreError> {
+    let mut transaction = store.pool.begin_with("BEGIN IMMEDIATE").await?;
+    let value: Option<Vec<u8>> =
+        sqlx::query_scalar("SELECT value FROM extension_storage WHERE extension = ? AND key = ?")
+            .bind(extension)
+            .bind(key)
+            .fetch_optional(&mut *transaction)
+            .await?;
+    let now = match value {
+        None => Some(0),
+        Some(bytes) => str::from_utf8(&bytes).ok().and_then(|text| text.parse::<i64>().ok()),
+    };
+    let Some(sum) = now.and_then(|now| now.checked_add(delta)) else { return Ok(Increment::NotANumber) };
+    if !write(&mut transaction, extension, key, sum.to_string().as_bytes(), limit).await? {
+        return Ok(Increment::Full);
+    }
+    transaction.commit().await?;
+    Ok(Increment::Sum(sum))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::{Increment, SqliteStore, Store};
+
+    async fn store() -> (tempfile::TempDir, SqliteStore) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("lathe.db")).await.unwrap();
+        (folder, store)
+    }
+
+    #[tokio::test]
+    async fn extensions_keep_apart_and_within_their_quota() {
+        let (_folder, store) = store().await;
+        assert!(store.set_value("a", "k", b"12345", 10).await.unwrap());
+        assert!(store.set_value("a", "k", b"123456789", 10).await.unwrap(), "a replaced value does not count");
+        assert!(!store.set_value("a", "l", b"", 10).await.unwrap());
+        assert!(store.set_value("b", "k", b"", 10).await.unwrap());
+        assert_eq!(store.value("a", "k").await.unwrap().unwrap(), b"123456789");
+        assert!(store.delete_value("a", "k").await.unwrap());
+        assert!(!store.delete_value("a", "k").await.unwrap());
+        assert_eq!(store.value("a", "k").await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn keys_are_found_by_prefix_wildcards_and_all() {
+        let (_folder, store) = store().await;
+        for key in ["b", "a%2", "a1", "a%1", "ä"] {
+            store.set_value("x", key, b"", 100).await.unwrap();
+        }
+        assert_eq!(store.keys("x", "a%").await.unwrap(), ["a%1", "a%2"]);
+        assert_eq!(store.keys("x", "").await.unwrap(), ["a%1", "a%2", "a1", "b", "ä"]);
+        assert_eq!(store.keys("y", "").await.unwrap(), [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn counting_at_once_loses_nothing() {
+        let (_folder, store) = store().await;
+        let adds = (0..50).map(|_| store.increment("x", "n", 2, 100));
+        futures::future::try_join_all(adds).await.unwrap();
+        assert_eq!(store.increment("x", "n", 0, 100).await.unwrap(), Increment::Sum(100));
+    }
+
+    #[tokio::test]
+    async fn counting_stays_within_numbers_and_quota() {
+        let (_folder, store) = store().await;
+        store.increment("x", "n", i64::MAX, 100).await.unwrap();
+        assert_eq!(store.increment("x", "n", 1, 100).await.unwrap(), Increment::NotANumber);
+        store.set_value("x", "word", b"hello", 100).await.unwrap();
+        assert_eq!(store.increment("x", "word", 1, 100).await.unwrap(), Increment::NotANumber);
+        assert_eq!(store.increment("x", "m", 1, 20).await.unwrap(), Increment::Full);
+    }
+}

@@ -1,0 +1,34 @@
+//! The example extensions, compiled.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// The repository.
+#[must_use]
+pub fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// Builds the crates once in this process, and returns the file of one of them. Cargo itself keeps processes that do so
+/// at the same time apart.
+///
+/// # Panics
+///
+/// If they do not build.
+#[must_use]
+pub fn guest(package: &str) -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(root()).args(["build", "--profile", "guest", "--target", "wasm32-wasip2", "--quiet"]);
+        for package in ["calc", "clock", "house-rules", "meter"] {
+            cargo.args(["-p", package]);
+        }
+        let done = cargo.stdin(Stdio::null()).status().expect("cargo runs");
+        assert!(done.success(), "the example extensions do not build");
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+        target.join("wasm32-wasip2/guest")
+    });
+    folder.join(format!("{}.wasm", package.replace('-', "_")))
+}
