@@ -1,4 +1,4 @@
-//! The example extensions, compiled.
+//! The example extensions and the tests' own guests, compiled.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,11 +22,11 @@ pub fn guest(package: &str) -> PathBuf {
     let folder = FOLDER.get_or_init(|| {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(root()).args(["build", "--profile", "guest", "--target", "wasm32-wasip2", "--quiet"]);
-        for package in ["calc", "clock", "house-rules", "meter"] {
+        for package in ["calc", "clock", "house-rules", "meter", "rogue"] {
             cargo.args(["-p", package]);
         }
         let done = cargo.stdin(Stdio::null()).status().expect("cargo runs");
-        assert!(done.success(), "the example extensions do not build");
+        assert!(done.success(), "the guests do not build");
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
         target.join("wasm32-wasip2/guest")
     });
