@@ -9,8 +9,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use uuid::Uuid;
 
-pub use crate::driver::{Retry, TurnEvent};
 use crate::driver::{Ended, EventSender, FindModel, Setup, StoreBridge, TurnDriver};
+pub use crate::driver::{Retry, TurnEvent};
 use crate::extensions::{Bridge, Extension};
 use crate::hooks::{HookError, Hooks, SessionConfig};
 use crate::model::{DemoModel, LanguageModel};

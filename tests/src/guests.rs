@@ -21,13 +21,21 @@ pub fn guest(package: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root()).args(["build", "--profile", "guest", "--target", "wasm32-wasip2", "--quiet"]);
+        cargo.current_dir(root()).args([
+            "build",
+            "--profile",
+            "guest",
+            "--target",
+            "wasm32-wasip2",
+            "--quiet",
+        ]);
         for package in ["calc", "clock", "house-rules", "meter", "rogue"] {
             cargo.args(["-p", package]);
         }
         let done = cargo.stdin(Stdio::null()).status().expect("cargo runs");
         assert!(done.success(), "the guests do not build");
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
         target.join("wasm32-wasip2/guest")
     });
     folder.join(format!("{}.wasm", package.replace('-', "_")))

@@ -1,3 +1,3 @@
 //! What the tests of the whole system share.
-pub mod provider_server;
 pub mod guests;
+pub mod provider_server;

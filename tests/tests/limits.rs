@@ -26,7 +26,10 @@ struct Seen {
 /// A turn with the rogue and, after it, `house-rules`; the model calls the rogue's tool.
 async fn turn(deed: &str, limits: Limits) -> Seen {
     let folder = tempfile::tempdir().unwrap();
-    let settings = |settings: Value, limits| ExtensionSettings { settings: settings.as_object().unwrap().clone(), limits };
+    let settings = |settings: Value, limits| ExtensionSettings {
+        settings: settings.as_object().unwrap().clone(),
+        limits,
+    };
     let loader = Loader::new().unwrap().cache(std::env::temp_dir().join("lathe-tests-cache")).settings(
         [
             ("rogue".to_owned(), settings(json!({"do": deed}), limits)),
@@ -39,7 +42,12 @@ async fn turn(deed: &str, limits: Limits) -> Seen {
     let store = Arc::new(SqliteStore::open(&folder.path().join("lathe.db")).await.unwrap());
     let script = json!([{"toolCalls": [{"id": "c", "name": "rogue_act", "input": {}}]}, {"text": ["done"]}]);
     let model = Arc::new(ScriptedModel::new("scripted:test", Script::parse(&script.to_string()).unwrap()));
-    let agent = Agent::builder(store).model(model.clone()).system("SYS").extensions(loaded.extensions).build().unwrap();
+    let agent = Agent::builder(store)
+        .model(model.clone())
+        .system("SYS")
+        .extensions(loaded.extensions)
+        .build()
+        .unwrap();
     let mut turn = agent.session("s").await.unwrap().send("go");
     let mut calls = Vec::new();
     while let Some(event) = turn.next().await {
@@ -52,7 +60,11 @@ async fn turn(deed: &str, limits: Limits) -> Seen {
     assert_eq!(calls[0].hook, Hook::BeforeTurn);
     let (failure, error) = (calls[0].failure, calls[0].error.clone().unwrap_or_default());
     let result = turn.finish().await;
-    assert_eq!((result.status, &*result.text), (TurnStatus::Completed, "done"), "the turn ends as it would without it");
+    assert_eq!(
+        (result.status, &*result.text),
+        (TurnStatus::Completed, "done"),
+        "the turn ends as it would without it"
+    );
     let requests = model.requests();
     let system = requests[0].system.clone().unwrap();
     assert!(system.contains("Be kind."), "the next extension still runs: {system}");
@@ -128,7 +140,8 @@ async fn a_turn_has_fuel_for_so_much_and_no_more() {
 
 #[tokio::test]
 async fn storage_has_a_quota() {
-    let limits = Limits { memory_bytes: 64 << 20, output_bytes: 64 << 20, fuel_per_call: 2_000_000_000, ..small() };
+    let limits =
+        Limits { memory_bytes: 64 << 20, output_bytes: 64 << 20, fuel_per_call: 2_000_000_000, ..small() };
     let seen = turn("storage", limits).await;
     assert!(seen.tool.contains("16777216 bytes"), "{}", seen.tool);
 }

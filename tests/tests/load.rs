@@ -78,12 +78,16 @@ async fn every_unusable_file_is_named_and_the_others_load() {
     ];
     assert_eq!(kinds, expected.map(|(file, kind)| (file.to_owned(), kind)));
     let version = loaded.errors[5].to_string();
-    assert!(version.contains("0.9.0") && version.contains("0.1.0") && version.contains("f-version.wasm"), "{version}");
+    assert!(
+        version.contains("0.9.0") && version.contains("0.1.0") && version.contains("f-version.wasm"),
+        "{version}"
+    );
 }
 
 #[tokio::test]
 async fn order_is_by_file_name_unless_set() {
-    let folder = folder(&[("1.wasm", &good("meter")), ("2.wasm", &good("calc")), ("3.wasm", &good("house-rules"))]);
+    let folder =
+        folder(&[("1.wasm", &good("meter")), ("2.wasm", &good("calc")), ("3.wasm", &good("house-rules"))]);
     assert_eq!(names(&load(folder.path()).await), ["meter", "calc", "house-rules"]);
     let ordered = Loader::new().unwrap().order(vec!["house-rules".into(), "nobody".into()]);
     assert_eq!(names(&ordered.load_dir(folder.path()).await.unwrap()), ["house-rules", "meter", "calc"]);
@@ -132,7 +136,11 @@ async fn compiled_code_is_kept_and_what_is_wrong_with_it_is_a_miss() {
         assert_eq!(load().await, 1, "a broken .{suffix} is compiled again");
         assert_eq!(load().await, 0);
     }
-    std::fs::write(extensions.path().join("calc.wasm"), good("calc").iter().chain(b"\0\x02\x01x").copied().collect::<Vec<u8>>()).unwrap();
+    std::fs::write(
+        extensions.path().join("calc.wasm"),
+        good("calc").iter().chain(b"\0\x02\x01x").copied().collect::<Vec<u8>>(),
+    )
+    .unwrap();
     assert_eq!(load().await, 1, "a changed component is compiled again");
 }
 

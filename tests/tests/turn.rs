@@ -38,8 +38,12 @@ async fn house(packages: &[&str], script: &Value) -> House {
     let loaded = load(loader, packages).await;
     let store = Arc::new(SqliteStore::open(&folder.path().join("lathe.db")).await.unwrap());
     let model = Arc::new(ScriptedModel::new("scripted:test", Script::parse(&script.to_string()).unwrap()));
-    let agent =
-        Agent::builder(store.clone()).model(model.clone()).system("SYS").extensions(loaded.extensions).build().unwrap();
+    let agent = Agent::builder(store.clone())
+        .model(model.clone())
+        .system("SYS")
+        .extensions(loaded.extensions)
+        .build()
+        .unwrap();
     House { folder, store, model, agent }
 }
 
@@ -69,7 +73,11 @@ async fn extensions_add_tools_change_the_turn_and_watch_it() {
     let house = house(&all(), &script).await;
     let session = house.agent.session("s").await.unwrap();
     let (events, result) = play(&session, "go").await;
-    assert_eq!((result.status, &*result.text, result.steps), (TurnStatus::Completed, "It is 42.", 2), "{result:?}");
+    assert_eq!(
+        (result.status, &*result.text, result.steps),
+        (TurnStatus::Completed, "It is 42.", 2),
+        "{result:?}"
+    );
 
     let requests = house.model.requests();
     let system = requests[0].system.as_deref().unwrap();
@@ -123,7 +131,8 @@ async fn what_an_extension_counts_is_there_in_the_next_turn_and_after_a_restart(
     let store = Arc::new(SqliteStore::open(&house.folder.path().join("lathe.db")).await.unwrap());
     let loaded = load(Loader::new().unwrap(), &["meter"]).await;
     let model = Arc::new(ScriptedModel::new("scripted:test", Script::parse(&report.to_string()).unwrap()));
-    let agent = Agent::builder(store.clone()).model(model.clone()).extensions(loaded.extensions).build().unwrap();
+    let agent =
+        Agent::builder(store.clone()).model(model.clone()).extensions(loaded.extensions).build().unwrap();
     let session = agent.session("s").await.unwrap();
     play(&session, "two").await;
     let request = serde_json::to_value(&model.requests()[1]).unwrap();

@@ -24,7 +24,13 @@ impl Bridge for StoreBridge {
         self.0.value(extension, key).await.map_err(|error| failed(&error))
     }
 
-    async fn storage_set(&self, extension: &str, key: &str, value: Vec<u8>, limit: u64) -> Result<(), BridgeError> {
+    async fn storage_set(
+        &self,
+        extension: &str,
+        key: &str,
+        value: Vec<u8>,
+        limit: u64,
+    ) -> Result<(), BridgeError> {
         match self.0.set_value(extension, key, &value, limit).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(full(limit)),
@@ -40,7 +46,13 @@ impl Bridge for StoreBridge {
         self.0.keys(extension, prefix).await.map_err(|error| failed(&error))
     }
 
-    async fn storage_increment(&self, extension: &str, key: &str, delta: i64, limit: u64) -> Result<i64, BridgeError> {
+    async fn storage_increment(
+        &self,
+        extension: &str,
+        key: &str,
+        delta: i64,
+        limit: u64,
+    ) -> Result<i64, BridgeError> {
         match self.0.increment(extension, key, delta, limit).await {
             Ok(Increment::Sum(sum)) => Ok(sum),
             Ok(Increment::Full) => Err(full(limit)),

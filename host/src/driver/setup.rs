@@ -34,7 +34,8 @@ impl Setup {
     /// The hooks of one turn.
     pub(super) fn dispatcher(&self, events: &EventSender) -> Dispatcher {
         let services = Services { bridge: self.bridge.clone(), events: Arc::new(events.clone()) };
-        let extensions = self.extensions.iter().map(|extension| extension.subscribe(services.clone())).collect();
+        let extensions =
+            self.extensions.iter().map(|extension| extension.subscribe(services.clone())).collect();
         Dispatcher::new(self.hooks.clone(), extensions, services.events)
     }
 }

@@ -13,7 +13,13 @@ use crate::turn::{Outcome, ToolError, ToolOutput, ToolRun};
 
 /// Runs tools at once and yields an [`Outcome::ToolRan`] for each as it ends. Dropping the stream cancels those that
 /// still run.
-pub(super) fn run(tools: &ToolSet, runs: Vec<ToolRun>, session: &str, request_id: &str, step_number: u32) -> impl Stream<Item = Outcome> + use<> {
+pub(super) fn run(
+    tools: &ToolSet,
+    runs: Vec<ToolRun>,
+    session: &str,
+    request_id: &str,
+    step_number: u32,
+) -> impl Stream<Item = Outcome> + use<> {
     let running: FuturesUnordered<_> = runs
         .into_iter()
         .map(|run| {
@@ -36,7 +42,10 @@ async fn run_one(tool: Option<Arc<dyn Tool>>, run: ToolRun, context: CallContext
         // A panic in an embedder's tool is that tool's failure, not the turn's.
         Some(tool) => match AssertUnwindSafe(tool.execute(run.input, &context)).catch_unwind().await {
             Ok(result) => result,
-            Err(panic) => Err(ToolError::named("Panic", format!("tool \"{}\" panicked: {}", run.tool_name, panic_message(&*panic)))),
+            Err(panic) => Err(ToolError::named(
+                "Panic",
+                format!("tool \"{}\" panicked: {}", run.tool_name, panic_message(&*panic)),
+            )),
         },
     };
     Outcome::ToolRan {

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use super::setup::Setup;
 use super::{EventSender, Retry, TurnEvent, stream, tools};
 use crate::hooks::{
-    ChatErrorContext, ChatResponseContext, ChunkContext, Dispatcher, HookError, StepContext, StepFinishContext,
-    ToolCallContext, ToolResultContext,
+    ChatErrorContext, ChatResponseContext, ChunkContext, Dispatcher, HookError, StepContext,
+    StepFinishContext, ToolCallContext, ToolResultContext,
 };
 use crate::model::{LanguageModel, ModelError, ModelErrorKind};
 use crate::turn::{
@@ -160,7 +160,8 @@ impl TurnDriver {
     async fn before_turn(&mut self) -> Outcome {
         match self.dispatcher.before_turn(self.machine.start(), self.machine.assembly()).await {
             Ok((config, provenance)) => {
-                self.deadline = config.timeout_ms.and_then(|ms| self.begun.checked_add(Duration::from_millis(ms)));
+                self.deadline =
+                    config.timeout_ms.and_then(|ms| self.begun.checked_add(Duration::from_millis(ms)));
                 Outcome::TurnConfigured(Box::new(config), provenance)
             }
             Err(error) => Outcome::Failed(error.to_string()),
@@ -216,9 +217,14 @@ impl TurnDriver {
                 return Outcome::ModelFailed(error.message, answer);
             }
             let asked_for = error.retry_after_ms.map(Duration::from_millis);
-            let delay = asked_for.unwrap_or(FIRST_RETRY * 2u32.saturating_pow(attempt - 1)).min(LONGEST_RETRY);
+            let delay =
+                asked_for.unwrap_or(FIRST_RETRY * 2u32.saturating_pow(attempt - 1)).min(LONGEST_RETRY);
             let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-            self.events.send(TurnEvent::Retry(Retry { attempt: attempt + 1, delay_ms, error: error.message }));
+            self.events.send(TurnEvent::Retry(Retry {
+                attempt: attempt + 1,
+                delay_ms,
+                error: error.message,
+            }));
             tokio::select! {
                 biased;
                 outcome = self.stopped() => return with_partial(outcome, answer),
@@ -375,7 +381,12 @@ impl TurnDriver {
         let error = self.error_text.as_ref().or(end.error.as_ref());
         let chunk = match end.status {
             TurnStatus::Completed => Chunk::Finish {
-                finish_reason: self.machine.steps().last().map(|step| step.answer.finish_reason).unwrap_or_default(),
+                finish_reason: self
+                    .machine
+                    .steps()
+                    .last()
+                    .map(|step| step.answer.finish_reason)
+                    .unwrap_or_default(),
                 total_usage: self.machine.total_usage(),
             },
             TurnStatus::Aborted => Chunk::Abort,

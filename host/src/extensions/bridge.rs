@@ -7,7 +7,13 @@ pub trait Bridge: Send + Sync {
     async fn storage_get(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, BridgeError>;
 
     /// Sets a key, if all keys and values together stay within `limit` bytes.
-    async fn storage_set(&self, extension: &str, key: &str, value: Vec<u8>, limit: u64) -> Result<(), BridgeError>;
+    async fn storage_set(
+        &self,
+        extension: &str,
+        key: &str,
+        value: Vec<u8>,
+        limit: u64,
+    ) -> Result<(), BridgeError>;
 
     /// Removes a key; false if there was none.
     async fn storage_delete(&self, extension: &str, key: &str) -> Result<bool, BridgeError>;
@@ -16,7 +22,13 @@ pub trait Bridge: Send + Sync {
     async fn storage_keys(&self, extension: &str, prefix: &str) -> Result<Vec<String>, BridgeError>;
 
     /// Adds to a whole number in one step and returns the sum; a new key counts against `limit`.
-    async fn storage_increment(&self, extension: &str, key: &str, delta: i64, limit: u64) -> Result<i64, BridgeError>;
+    async fn storage_increment(
+        &self,
+        extension: &str,
+        key: &str,
+        delta: i64,
+        limit: u64,
+    ) -> Result<i64, BridgeError>;
 }
 
 /// Why the host did not do what a guest asked.

@@ -3,12 +3,12 @@
 use super::bindings::exports::lathe::extension::hooks as wit;
 use super::bindings::lathe::extension::types as shared;
 use crate::hooks::{
-    ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, StepFinishSnapshot, StepSnapshot, ToolCallSnapshot,
-    ToolResultSnapshot, TurnPatch, TurnSnapshot,
+    ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, StepFinishSnapshot, StepSnapshot,
+    ToolCallSnapshot, ToolResultSnapshot, TurnPatch, TurnSnapshot,
 };
 use crate::turn::{
-    CallOutcome, CallSettings, ChatStage, Chunk, ConfigField, ErrorClass, FinishReason, Json, JsonObject, ToolChoice,
-    ToolOutput, Trigger, TurnConfig, TurnStatus, Usage,
+    CallOutcome, CallSettings, ChatStage, Chunk, ConfigField, ErrorClass, FinishReason, Json, JsonObject,
+    ToolChoice, ToolOutput, Trigger, TurnConfig, TurnStatus, Usage,
 };
 
 /// How many bytes a snapshot brings into a guest, for its fuel. Fixed-size fields do not count.
@@ -140,7 +140,10 @@ impl From<&StepFinishSnapshot> for wit::StepFinishSnapshot {
             tool_call_count: from.tool_call_count,
             tool_result_count: from.tool_result_count,
             usage: from.usage.into(),
-            provider_metadata: from.provider_metadata.clone().map(|metadata| Json::Object(metadata).to_string()),
+            provider_metadata: from
+                .provider_metadata
+                .clone()
+                .map(|metadata| Json::Object(metadata).to_string()),
         }
     }
 }
@@ -306,7 +309,8 @@ pub(super) fn patch(from: wit::TurnConfig) -> TurnPatch {
             reasoning_effort: None,
             output: None,
             headers,
-            provider_options: read(from.provider_options, "providerOptions", &mut dropped).unwrap_or_default(),
+            provider_options: read(from.provider_options, "providerOptions", &mut dropped)
+                .unwrap_or_default(),
         },
     };
     for (field, reason) in config.drop_invalid() {
@@ -376,7 +380,11 @@ mod tests {
             top_k: Some(3),
             messages: Some("{".into()),
             provider_options: Some("[]".into()),
-            headers: vec![("x-a".into(), "1".into()), ("x\nb".into(), "2".into()), ("x-c".into(), "a\r\nb".into())],
+            headers: vec![
+                ("x-a".into(), "1".into()),
+                ("x\nb".into(), "2".into()),
+                ("x-c".into(), "a\r\nb".into()),
+            ],
             model: Some("other".into()),
             reset: vec!["temperature".into(), "colour".into()],
             ..empty()
@@ -389,7 +397,16 @@ mod tests {
         let fields: Vec<&str> = patch.dropped.iter().filter_map(|text| text.split(':').next()).collect();
         assert_eq!(
             fields,
-            ["reset", "model", "headers", "headers", "messages", "providerOptions", "maxSteps", "temperature"]
+            [
+                "reset",
+                "model",
+                "headers",
+                "headers",
+                "messages",
+                "providerOptions",
+                "maxSteps",
+                "temperature"
+            ]
         );
     }
 

@@ -31,7 +31,9 @@ pub enum LoadReason {
     #[error("it is not a valid component: {0}")]
     Invalid(String),
     /// It was made for another contract.
-    #[error("it was built for lathe:extension@{found}, and this host speaks {offered}; rebuild it with a matching `lathe-guest`")]
+    #[error(
+        "it was built for lathe:extension@{found}, and this host speaks {offered}; rebuild it with a matching `lathe-guest`"
+    )]
     Version {
         /// What the file was built for.
         found: String,

@@ -78,6 +78,9 @@ impl Extension {
 
 impl std::fmt::Debug for Extension {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Extension").field("file", &self.file).field("name", &self.manifest.name).finish_non_exhaustive()
+        f.debug_struct("Extension")
+            .field("file", &self.file)
+            .field("name", &self.manifest.name)
+            .finish_non_exhaustive()
     }
 }

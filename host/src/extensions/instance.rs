@@ -41,7 +41,8 @@ impl Instance {
         store.set_max_component_handles(HANDLES);
         let budget = limits.fuel_per_call;
         // Before anything of the guest runs: a start function can loop as well as a hook.
-        let prepared = store.set_fuel(budget).and_then(|()| store.fuel_async_yield_interval(Some(YIELD_INTERVAL)));
+        let prepared =
+            store.set_fuel(budget).and_then(|()| store.fuel_async_yield_interval(Some(YIELD_INTERVAL)));
         prepared.map_err(|error| Failure::Link(error.to_string()))?;
         let made = tokio::time::timeout(limits.hook_timeout(), pre.instantiate_async(&mut store)).await;
         match made {
@@ -69,7 +70,9 @@ impl Instance {
         let answer = match answer {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(failure(&self.store, &error, budget, self.output_bytes)),
-            Err(_) => Err(Failure::Deadline { limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) }),
+            Err(_) => {
+                Err(Failure::Deadline { limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX) })
+            }
         };
         (spent, answer)
     }

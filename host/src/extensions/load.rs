@@ -130,9 +130,7 @@ impl Loader {
     pub async fn load_files(&self, files: Vec<PathBuf>) -> Loaded {
         let begun = Instant::now();
         let opened: Vec<Result<Opened, LoadError>> = futures::stream::iter(files)
-            .map(|file| async {
-                self.open(&file).await.map_err(|reason| LoadError { file, reason })
-            })
+            .map(|file| async { self.open(&file).await.map_err(|reason| LoadError { file, reason }) })
             .buffered(std::thread::available_parallelism().map_or(1, usize::from))
             .collect()
             .await;
@@ -250,7 +248,8 @@ impl Loader {
     /// If it is no component.
     pub async fn interfaces(&self, file: &Path) -> Result<Interfaces, LoadError> {
         let failed = |reason| LoadError { file: file.to_owned(), reason };
-        let bytes = tokio::fs::read(file).await.map_err(|error| failed(LoadReason::Read(error.to_string())))?;
+        let bytes =
+            tokio::fs::read(file).await.map_err(|error| failed(LoadReason::Read(error.to_string())))?;
         check_header(&bytes).map_err(failed)?;
         let engine = &self.sandbox.engine;
         let component = Component::from_binary(engine, &bytes)

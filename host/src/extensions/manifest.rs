@@ -210,7 +210,10 @@ impl Manifest {
 
 /// Every run of other characters as one `_`, none at the ends (`think.md` §3.4).
 fn prefix(name: &str) -> String {
-    name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_")
+    name.split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("_")
 }
 
 fn schema(text: &str) -> Result<Json, String> {

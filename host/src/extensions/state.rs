@@ -136,7 +136,10 @@ impl wit::storage::Host for State {
 
     async fn set(&mut self, key: String, value: Vec<u8>) -> Answer<()> {
         check_key(&key)?;
-        Ok(self.bridge.storage_set(&self.identity.extension, &key, value, self.identity.storage_bytes).await?)
+        Ok(self
+            .bridge
+            .storage_set(&self.identity.extension, &key, value, self.identity.storage_bytes)
+            .await?)
     }
 
     async fn delete(&mut self, key: String) -> Answer<bool> {
@@ -149,7 +152,10 @@ impl wit::storage::Host for State {
 
     async fn increment(&mut self, key: String, delta: i64) -> Answer<i64> {
         check_key(&key)?;
-        Ok(self.bridge.storage_increment(&self.identity.extension, &key, delta, self.identity.storage_bytes).await?)
+        Ok(self
+            .bridge
+            .storage_increment(&self.identity.extension, &key, delta, self.identity.storage_bytes)
+            .await?)
     }
 }
 

@@ -36,7 +36,11 @@ impl ExtensionTool {
         Self { name: tool.name.clone(), definition, bridge, extension }
     }
 
-    async fn call(&self, input: String, context: &wit::CallContext) -> Result<Result<String, wit::ToolError>, Failure> {
+    async fn call(
+        &self,
+        input: String,
+        context: &wit::CallContext,
+    ) -> Result<Result<String, wit::ToolError>, Failure> {
         let mut instance = self.extension.instantiate(self.bridge.clone()).await?;
         let limits = &self.extension.limits;
         let (spent, answer) =
@@ -70,7 +74,10 @@ impl Tool for ExtensionTool {
         let extension = &self.extension.manifest.name;
         match self.call(input.to_string(), &wit_context).await {
             Ok(Ok(output)) => serde_json::from_str(&output).map_err(|error| {
-                ToolError::named("ExtensionError", format!("extension \"{extension}\": its answer is not JSON: {error}"))
+                ToolError::named(
+                    "ExtensionError",
+                    format!("extension \"{extension}\": its answer is not JSON: {error}"),
+                )
             }),
             Ok(Err(wit::ToolError::Failed(message))) => Err(ToolError::failed(message)),
             Ok(Err(wit::ToolError::InvalidInput(message))) => Err(ToolError::named("InvalidInput", message)),

@@ -117,7 +117,11 @@ impl Drop for TurnWorker {
         }
         let dropped = self.queue.waiting.lock().dropped;
         if dropped > 0 {
-            tracing::warn!(extension = &*self.extension.manifest.name, dropped, "it was too slow for onChunk");
+            tracing::warn!(
+                extension = &*self.extension.manifest.name,
+                dropped,
+                "it was too slow for onChunk"
+            );
         }
     }
 }
@@ -210,7 +214,12 @@ impl Turn {
     }
 
     /// Keeps the instance if the call went well, an error of the guest's own included.
-    fn keep<T>(&mut self, instance: Instance, spent: Spent, answer: Result<Result<T, String>, Failure>) -> Result<T, Failure> {
+    fn keep<T>(
+        &mut self,
+        instance: Instance,
+        spent: Spent,
+        answer: Result<Result<T, String>, Failure>,
+    ) -> Result<T, Failure> {
         self.fuel = self.fuel.saturating_sub(spent.fuel);
         let answer = answer?;
         self.instance = Some(instance);
@@ -286,7 +295,9 @@ impl Seen {
             let hooks = guest.lathe_extension_hooks();
             Ok(match self {
                 Self::BeforeStep(snapshot) => hooks.call_before_step(store, snapshot).await?.map(drop),
-                Self::BeforeToolCall(snapshot) => hooks.call_before_tool_call(store, snapshot).await?.map(drop),
+                Self::BeforeToolCall(snapshot) => {
+                    hooks.call_before_tool_call(store, snapshot).await?.map(drop)
+                }
                 Self::AfterToolCall(snapshot) => hooks.call_after_tool_call(store, snapshot).await?.map(drop),
                 Self::StepFinish(snapshot) => hooks.call_on_step_finish(store, snapshot).await?,
                 Self::Chunks(chunks) => hooks.call_on_chunk(store, chunks).await?,
@@ -319,7 +330,10 @@ mod tests {
         assert!(matches!(queue.try_next(), Some(Next::Chunks(chunks)) if chunks.len() == 3));
         assert!(matches!(queue.try_next(), Some(Next::Item(Item::Flush(_)))));
         queue.push(chunk(), 3);
-        assert!(matches!(queue.try_next(), Some(Next::Chunks(chunks)) if chunks.len() == 1), "there is room again");
+        assert!(
+            matches!(queue.try_next(), Some(Next::Chunks(chunks)) if chunks.len() == 1),
+            "there is room again"
+        );
         assert!(queue.try_next().is_none());
     }
 }

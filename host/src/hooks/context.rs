@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::turn::{
-    Chunk, ChatStage, ErrorClass, Json, ModelMessage, StepRecord, ToolCall, ToolDefinition, ToolRecord, Trigger,
-    TurnStatus, UiMessage,
+    ChatStage, Chunk, ErrorClass, Json, ModelMessage, StepRecord, ToolCall, ToolDefinition, ToolRecord,
+    Trigger, TurnStatus, UiMessage,
 };
 
 /// How a session is set up; `configure_session` may change it.

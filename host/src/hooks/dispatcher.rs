@@ -4,12 +4,14 @@ use std::sync::Arc;
 use super::panic::{caught, panic_message};
 use super::snapshot::count;
 use super::{
-    ChatErrorContext, ChatErrorSnapshot, ChatResponseContext, ChatResponseSnapshot, ChunkContext, ChunkSnapshot,
-    Events, Hook, HookError, Hooks, Observation, StepContext, StepFinishContext, StepFinishSnapshot, StepSnapshot,
-    Subscriber, ToolCallContext, ToolCallSnapshot, ToolResultContext, ToolResultSnapshot, TurnContext, TurnSnapshot,
+    ChatErrorContext, ChatErrorSnapshot, ChatResponseContext, ChatResponseSnapshot, ChunkContext,
+    ChunkSnapshot, Events, Hook, HookError, Hooks, Observation, StepContext, StepFinishContext,
+    StepFinishSnapshot, StepSnapshot, Subscriber, ToolCallContext, ToolCallSnapshot, ToolResultContext,
+    ToolResultSnapshot, TurnContext, TurnSnapshot,
 };
 use crate::turn::{
-    Assembly, ConfigChange, ConfigField, Provenance, StepConfig, ToolDecision, ToolError, ToolOverride, TurnConfig, TurnStart, Usage,
+    Assembly, ConfigChange, ConfigField, Provenance, StepConfig, ToolDecision, ToolError, ToolOverride,
+    TurnConfig, TurnStart, Usage,
 };
 
 /// The name under which built-in hooks stand in a turn's provenance.
@@ -26,7 +28,11 @@ pub struct Dispatcher {
 impl Dispatcher {
     /// For one turn.
     #[must_use]
-    pub fn new(built_in: Arc<[Arc<dyn Hooks>]>, extensions: Vec<Box<dyn Subscriber>>, events: Arc<dyn Events>) -> Self {
+    pub fn new(
+        built_in: Arc<[Arc<dyn Hooks>]>,
+        extensions: Vec<Box<dyn Subscriber>>,
+        events: Arc<dyn Events>,
+    ) -> Self {
         Self { built_in, extensions, events }
     }
 
@@ -84,7 +90,8 @@ impl Dispatcher {
             match answer {
                 Ok(Some(patch)) => {
                     call.dropped = patch.dropped;
-                    if patch.config.active_tools.is_some() || patch.reset.contains(&ConfigField::ActiveTools) {
+                    if patch.config.active_tools.is_some() || patch.reset.contains(&ConfigField::ActiveTools)
+                    {
                         active_tools.clone_from(&patch.config.active_tools);
                     }
                     let mut changed = patch.reset;
@@ -114,7 +121,11 @@ impl Dispatcher {
     /// # Errors
     ///
     /// If a built-in hook fails.
-    pub async fn before_step(&self, context: StepContext<'_>, total_usage: Usage) -> Result<StepConfig, HookError> {
+    pub async fn before_step(
+        &self,
+        context: StepContext<'_>,
+        total_usage: Usage,
+    ) -> Result<StepConfig, HookError> {
         let mut config = StepConfig::default();
         for hooks in self.built_in.iter() {
             let shown = StepContext {
@@ -150,12 +161,18 @@ impl Dispatcher {
     /// # Errors
     ///
     /// If a built-in hook fails; extensions are not told then (`think.md` §2.2).
-    pub async fn before_tool_call(&self, context: ToolCallContext<'_>) -> Result<Option<ToolDecision>, ToolError> {
+    pub async fn before_tool_call(
+        &self,
+        context: ToolCallContext<'_>,
+    ) -> Result<Option<ToolDecision>, ToolError> {
         let mut rewritten = None;
         let mut decision = None;
         for hooks in self.built_in.iter() {
             let shown = ToolCallContext { input: rewritten.as_ref().unwrap_or(context.input), ..context };
-            match caught(hooks.before_tool_call(&shown)).await.map_err(|error| ToolError::failed(error.to_string()))? {
+            match caught(hooks.before_tool_call(&shown))
+                .await
+                .map_err(|error| ToolError::failed(error.to_string()))?
+            {
                 None => {}
                 Some(ToolDecision::Allow { input }) => rewritten = input.or(rewritten),
                 Some(other) => {
@@ -189,7 +206,9 @@ impl Dispatcher {
                 }
             }
         }
-        self.tell(Hook::AfterToolCall, || Observation::AfterToolCall(Arc::new(ToolResultSnapshot::from(&context))));
+        self.tell(Hook::AfterToolCall, || {
+            Observation::AfterToolCall(Arc::new(ToolResultSnapshot::from(&context)))
+        });
         change
     }
 
@@ -202,7 +221,9 @@ impl Dispatcher {
         for hooks in self.built_in.iter() {
             caught(hooks.on_step_finish(&context)).await?;
         }
-        self.tell(Hook::OnStepFinish, || Observation::StepFinish(Arc::new(StepFinishSnapshot::from(&context))));
+        self.tell(Hook::OnStepFinish, || {
+            Observation::StepFinish(Arc::new(StepFinishSnapshot::from(&context)))
+        });
         Ok(())
     }
 
@@ -226,7 +247,9 @@ impl Dispatcher {
                 tracing::warn!(hook = "onChatResponse", "a built-in hook failed: {error}");
             }
         }
-        self.tell(Hook::OnChatResponse, || Observation::ChatResponse(Arc::new(ChatResponseSnapshot::from(&context))));
+        self.tell(Hook::OnChatResponse, || {
+            Observation::ChatResponse(Arc::new(ChatResponseSnapshot::from(&context)))
+        });
     }
 
     /// Tells everybody that the turn failed outside the model's stream. Returns the text to show.
@@ -237,7 +260,11 @@ impl Dispatcher {
             let shown = ChatErrorContext { message: &message, ..context };
             match std::panic::catch_unwind(AssertUnwindSafe(|| hooks.on_chat_error(&shown))) {
                 Ok(text) => message = text,
-                Err(panic) => tracing::warn!(hook = "onChatError", "a built-in hook panicked: {}", panic_message(&*panic)),
+                Err(panic) => tracing::warn!(
+                    hook = "onChatError",
+                    "a built-in hook panicked: {}",
+                    panic_message(&*panic)
+                ),
             }
         }
         self.tell(Hook::OnChatError, || Observation::ChatError(Arc::new(ChatErrorSnapshot::from(&context))));

@@ -22,8 +22,8 @@ pub use event::{Events, HookCall};
 pub use failure::Failure;
 pub(crate) use panic::panic_message;
 pub use snapshot::{
-    ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, StepFinishSnapshot, StepSnapshot, ToolCallSnapshot,
-    ToolResultSnapshot, TurnSnapshot,
+    ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, StepFinishSnapshot, StepSnapshot,
+    ToolCallSnapshot, ToolResultSnapshot, TurnSnapshot,
 };
 pub use subscriber::{Observation, Subscriber, TurnPatch};
 

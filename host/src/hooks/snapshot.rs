@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::{ChatErrorContext, ChatResponseContext, StepFinishContext, ToolCallContext, ToolResultContext};
 use crate::turn::{
-    CallOutcome, Chunk, ChatStage, ErrorClass, FinishReason, Json, ProviderMetadata, ToolOutput, Trigger, TurnStatus,
-    Usage,
+    CallOutcome, ChatStage, Chunk, ErrorClass, FinishReason, Json, ProviderMetadata, ToolOutput, Trigger,
+    TurnStatus, Usage,
 };
 
 /// Of `before-turn`.
@@ -193,7 +193,9 @@ impl From<&StepFinishContext<'_>> for StepFinishSnapshot {
             text: answer.text(),
             reasoning_text: answer.reasoning_text(),
             tool_call_count: count(answer.tool_calls().count()),
-            tool_result_count: count(context.step.records.iter().filter(|record| !executed(record.outcome)).count()),
+            tool_result_count: count(
+                context.step.records.iter().filter(|record| !executed(record.outcome)).count(),
+            ),
             usage: answer.usage,
             provider_metadata: answer.provider_metadata.clone(),
         }

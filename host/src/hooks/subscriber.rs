@@ -3,8 +3,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{
-    ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, Failure, Hook, HookCall, StepFinishSnapshot, StepSnapshot,
-    ToolCallSnapshot, ToolResultSnapshot, TurnSnapshot,
+    ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, Failure, Hook, HookCall, StepFinishSnapshot,
+    StepSnapshot, ToolCallSnapshot, ToolResultSnapshot, TurnSnapshot,
 };
 use crate::turn::{ConfigField, TurnConfig};
 

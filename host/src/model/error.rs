@@ -47,7 +47,10 @@ impl ModelError {
     /// Whether asking again may help, with nothing changed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        matches!(self.kind, ModelErrorKind::RateLimit | ModelErrorKind::Unavailable | ModelErrorKind::Truncated)
+        matches!(
+            self.kind,
+            ModelErrorKind::RateLimit | ModelErrorKind::Unavailable | ModelErrorKind::Truncated
+        )
     }
 
     /// The class that an HTTP status stands for.

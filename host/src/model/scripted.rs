@@ -155,7 +155,9 @@ impl ScriptEntry {
             for delta in &self.reasoning {
                 steps.push_back(match delta {
                     Delta::Hold { hold_ms } => Step::Hold(*hold_ms),
-                    Delta::Text(text) => Step::Event(ModelEvent::ReasoningDelta { id: id.clone(), delta: text.clone() }),
+                    Delta::Text(text) => {
+                        Step::Event(ModelEvent::ReasoningDelta { id: id.clone(), delta: text.clone() })
+                    }
                 });
             }
             steps.push_back(Step::Event(ModelEvent::ReasoningEnd { id, provider_metadata: None }));
@@ -166,7 +168,9 @@ impl ScriptEntry {
             for delta in &self.text {
                 steps.push_back(match delta {
                     Delta::Hold { hold_ms } => Step::Hold(*hold_ms),
-                    Delta::Text(text) => Step::Event(ModelEvent::TextDelta { id: id.clone(), delta: text.clone() }),
+                    Delta::Text(text) => {
+                        Step::Event(ModelEvent::TextDelta { id: id.clone(), delta: text.clone() })
+                    }
                 });
             }
             steps.push_back(Step::Event(ModelEvent::TextEnd { id, provider_metadata: None }));
@@ -184,7 +188,11 @@ impl ScriptEntry {
         } else if !self.no_finish {
             let calls = !self.tool_calls.is_empty();
             steps.push_back(Step::Event(ModelEvent::Finish {
-                reason: self.finish.unwrap_or(if calls { FinishReason::ToolCalls } else { FinishReason::Stop }),
+                reason: self.finish.unwrap_or(if calls {
+                    FinishReason::ToolCalls
+                } else {
+                    FinishReason::Stop
+                }),
                 raw_reason: None,
                 usage: self.usage.unwrap_or(Usage {
                     input_tokens: Some(10),
@@ -247,7 +255,9 @@ mod tests {
     async fn types(model: &ScriptedModel) -> Vec<String> {
         let stream = model.stream(ModelCall::default()).await.unwrap();
         let name = |event| match event {
-            Ok(event) => serde_json::to_value::<ModelEvent>(event).unwrap()["type"].as_str().unwrap().to_owned(),
+            Ok(event) => {
+                serde_json::to_value::<ModelEvent>(event).unwrap()["type"].as_str().unwrap().to_owned()
+            }
             Err(ModelError { message, .. }) => format!("! {message}"),
         };
         stream.map(name).collect().await
@@ -266,7 +276,15 @@ mod tests {
         let first = types(&model).await;
         assert_eq!(
             first,
-            ["response-metadata", "text-start", "text-delta", "text-delta", "text-end", "tool-call", "finish"]
+            [
+                "response-metadata",
+                "text-start",
+                "text-delta",
+                "text-delta",
+                "text-end",
+                "tool-call",
+                "finish"
+            ]
         );
         for _ in 0..2 {
             assert_eq!(types(&model).await, ["response-metadata", "! cut"]);

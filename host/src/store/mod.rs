@@ -29,7 +29,13 @@ pub trait Store: Send + Sync {
 
     /// Sets an extension's key. False, and nothing changed, if its keys and values would be larger than `limit`
     /// bytes together.
-    async fn set_value(&self, extension: &str, key: &str, value: &[u8], limit: u64) -> Result<bool, StoreError>;
+    async fn set_value(
+        &self,
+        extension: &str,
+        key: &str,
+        value: &[u8],
+        limit: u64,
+    ) -> Result<bool, StoreError>;
 
     /// Removes an extension's key; false if there was none.
     async fn delete_value(&self, extension: &str, key: &str) -> Result<bool, StoreError>;
@@ -38,7 +44,13 @@ pub trait Store: Send + Sync {
     async fn keys(&self, extension: &str, prefix: &str) -> Result<Vec<String>, StoreError>;
 
     /// Adds to a whole number that is kept as decimal text, in one step; a missing one counts as 0.
-    async fn increment(&self, extension: &str, key: &str, delta: i64, limit: u64) -> Result<Increment, StoreError>;
+    async fn increment(
+        &self,
+        extension: &str,
+        key: &str,
+        delta: i64,
+        limit: u64,
+    ) -> Result<Increment, StoreError>;
 }
 
 /// What came of [`Store::increment`].

@@ -2,7 +2,9 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
 
 use super::{Increment, Store, StoreError, storage};
 use crate::turn::UiMessage;
@@ -120,7 +122,13 @@ impl Store for SqliteStore {
         storage::value(self, extension, key).await
     }
 
-    async fn set_value(&self, extension: &str, key: &str, value: &[u8], limit: u64) -> Result<bool, StoreError> {
+    async fn set_value(
+        &self,
+        extension: &str,
+        key: &str,
+        value: &[u8],
+        limit: u64,
+    ) -> Result<bool, StoreError> {
         storage::set(self, extension, key, value, limit).await
     }
 
@@ -132,7 +140,13 @@ impl Store for SqliteStore {
         storage::keys(self, extension, prefix).await
     }
 
-    async fn increment(&self, extension: &str, key: &str, delta: i64, limit: u64) -> Result<Increment, StoreError> {
+    async fn increment(
+        &self,
+        extension: &str,
+        key: &str,
+        delta: i64,
+        limit: u64,
+    ) -> Result<Increment, StoreError> {
         storage::increment(self, extension, key, delta, limit).await
     }
 }
@@ -149,7 +163,9 @@ mod tests {
     async fn a_conversation_is_there_after_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder).await;
-        for (session, id, text) in [("a", "1", "one"), ("b", "1", "other"), ("a", "2", "two"), ("a", "1", "ONE")] {
+        for (session, id, text) in
+            [("a", "1", "one"), ("b", "1", "other"), ("a", "2", "two"), ("a", "1", "ONE")]
+        {
             store.put(session, &UiMessage::user(id, text)).await.unwrap();
         }
         store.close().await;
@@ -175,7 +191,11 @@ mod tests {
     async fn what_is_no_database_is_said_and_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("lathe.db");
-        std::fs::write(&file, "a shopping list, longer than a header of a hundred bytes would be: ".repeat(4)).unwrap();
+        std::fs::write(
+            &file,
+            "a shopping list, longer than a header of a hundred bytes would be: ".repeat(4),
+        )
+        .unwrap();
         let before = std::fs::read(&file).unwrap();
         let error = SqliteStore::open(&file).await.unwrap_err().to_string();
         assert!(error.contains("lathe.db") && error.contains("not a database"), "{error}");

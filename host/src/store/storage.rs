@@ -4,7 +4,11 @@ use sqlx::SqliteConnection;
 
 use super::{Increment, SqliteStore, StoreError};
 
-pub(super) async fn value(store: &SqliteStore, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+pub(super) async fn value(
+    store: &SqliteStore,
+    extension: &str,
+    key: &str,
+) -> Result<Option<Vec<u8>>, StoreError> {
     let value = sqlx::query_scalar("SELECT value FROM extension_storage WHERE extension = ? AND key = ?")
         .bind(extension)
         .bind(key)
@@ -66,7 +70,11 @@ pub(super) async fn delete(store: &SqliteStore, extension: &str, key: &str) -> R
     Ok(done.rows_affected() > 0)
 }
 
-pub(super) async fn keys(store: &SqliteStore, extension: &str, prefix: &str) -> Result<Vec<String>, StoreError> {
+pub(super) async fn keys(
+    store: &SqliteStore,
+    extension: &str,
+    prefix: &str,
+) -> Result<Vec<String>, StoreError> {
     // Not LIKE: a prefix may hold its wildcards.
     let keys = sqlx::query_scalar(
         "SELECT key FROM extension_storage WHERE extension = ?1 AND substr(key, 1, length(?2)) = ?2 ORDER BY key",
@@ -118,7 +126,10 @@ mod tests {
     async fn extensions_keep_apart_and_within_their_quota() {
         let (_folder, store) = store().await;
         assert!(store.set_value("a", "k", b"12345", 10).await.unwrap());
-        assert!(store.set_value("a", "k", b"123456789", 10).await.unwrap(), "a replaced value does not count");
+        assert!(
+            store.set_value("a", "k", b"123456789", 10).await.unwrap(),
+            "a replaced value does not count"
+        );
         assert!(!store.set_value("a", "l", b"", 10).await.unwrap());
         assert!(store.set_value("b", "k", b"", 10).await.unwrap());
         assert_eq!(store.value("a", "k").await.unwrap().unwrap(), b"123456789");

@@ -95,7 +95,11 @@ fn coerce(value: &mut Json, schema: &Json) {
 
 fn number(text: &str) -> Option<Json> {
     let text = text.trim();
-    text.parse::<i64>().map(Json::from).or_else(|_| text.parse::<f64>().map(Json::from)).ok().filter(|n| !n.is_null())
+    text.parse::<i64>()
+        .map(Json::from)
+        .or_else(|_| text.parse::<f64>().map(Json::from))
+        .ok()
+        .filter(|n| !n.is_null())
 }
 
 #[cfg(test)]

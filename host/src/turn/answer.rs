@@ -82,17 +82,26 @@ impl Answer {
     pub fn push(&mut self, chunk: &Chunk) {
         match chunk {
             Chunk::TextStart { id } => {
-                self.begin(id, AnswerPart::Text { text: String::new(), done: false, provider_metadata: None });
+                self.begin(
+                    id,
+                    AnswerPart::Text { text: String::new(), done: false, provider_metadata: None },
+                );
             }
             Chunk::ReasoningStart { id } => {
-                self.begin(id, AnswerPart::Reasoning { text: String::new(), done: false, provider_metadata: None });
+                self.begin(
+                    id,
+                    AnswerPart::Reasoning { text: String::new(), done: false, provider_metadata: None },
+                );
             }
             Chunk::TextDelta { id, text: more } | Chunk::ReasoningDelta { id, text: more } => {
-                if let Some(AnswerPart::Text { text, .. } | AnswerPart::Reasoning { text, .. }) = self.opened(id) {
+                if let Some(AnswerPart::Text { text, .. } | AnswerPart::Reasoning { text, .. }) =
+                    self.opened(id)
+                {
                     text.push_str(more);
                 }
             }
-            Chunk::TextEnd { id, provider_metadata: given } | Chunk::ReasoningEnd { id, provider_metadata: given } => {
+            Chunk::TextEnd { id, provider_metadata: given }
+            | Chunk::ReasoningEnd { id, provider_metadata: given } => {
                 if let Some(
                     AnswerPart::Text { done, provider_metadata, .. }
                     | AnswerPart::Reasoning { done, provider_metadata, .. },
@@ -113,7 +122,11 @@ impl Answer {
                 }));
             }
             Chunk::Source { id, url, title } => {
-                self.parts.push(AnswerPart::Source { id: id.clone(), url: url.clone(), title: title.clone() });
+                self.parts.push(AnswerPart::Source {
+                    id: id.clone(),
+                    url: url.clone(),
+                    title: title.clone(),
+                });
             }
             Chunk::File { media_type, url } => {
                 self.parts.push(AnswerPart::File { media_type: media_type.clone(), url: url.clone() });
@@ -144,7 +157,10 @@ impl Answer {
     /// All text, joined.
     #[must_use]
     pub fn text(&self) -> String {
-        self.parts.iter().filter_map(|part| if let AnswerPart::Text { text, .. } = part { Some(&**text) } else { None }).collect()
+        self.parts
+            .iter()
+            .filter_map(|part| if let AnswerPart::Text { text, .. } = part { Some(&**text) } else { None })
+            .collect()
     }
 
     /// All reasoning, joined.
@@ -152,13 +168,17 @@ impl Answer {
     pub fn reasoning_text(&self) -> String {
         self.parts
             .iter()
-            .filter_map(|part| if let AnswerPart::Reasoning { text, .. } = part { Some(&**text) } else { None })
+            .filter_map(
+                |part| if let AnswerPart::Reasoning { text, .. } = part { Some(&**text) } else { None },
+            )
             .collect()
     }
 
     /// The tool calls, in source order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.parts.iter().filter_map(|part| if let AnswerPart::ToolCall(call) = part { Some(call) } else { None })
+        self.parts
+            .iter()
+            .filter_map(|part| if let AnswerPart::ToolCall(call) = part { Some(call) } else { None })
     }
 }
 
@@ -187,7 +207,10 @@ mod tests {
         }
         assert_eq!(
             answer.parts,
-            [text("xy", true), AnswerPart::Reasoning { text: "hm".into(), done: false, provider_metadata: None }]
+            [
+                text("xy", true),
+                AnswerPart::Reasoning { text: "hm".into(), done: false, provider_metadata: None }
+            ]
         );
         assert_eq!(answer.reasoning_text(), "hm");
     }

@@ -7,8 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallOutcome, FinishReason, InvalidInput, Json, ToolCall, ToolDecision, ToolDefinition, ToolError, ToolOutput,
-    ToolOverride, ToolRecord,
+    CallOutcome, FinishReason, InvalidInput, Json, ToolCall, ToolDecision, ToolDefinition, ToolError,
+    ToolOutput, ToolOverride, ToolRecord,
 };
 
 /// The calls of one step and how far each is.
@@ -97,10 +97,13 @@ impl Batch {
         if self.sequential {
             return self.calls.iter().find_map(BatchCall::next);
         }
-        if let Some(call) = self.calls.iter().find(|call| matches!(call.stage, Stage::Check { .. } | Stage::Gate)) {
+        if let Some(call) =
+            self.calls.iter().find(|call| matches!(call.stage, Stage::Check { .. } | Stage::Gate))
+        {
             return call.next();
         }
-        let ready: Vec<ToolRun> = self.calls.iter().filter(|call| call.stage == Stage::Ready).map(BatchCall::run).collect();
+        let ready: Vec<ToolRun> =
+            self.calls.iter().filter(|call| call.stage == Stage::Ready).map(BatchCall::run).collect();
         if !ready.is_empty() {
             return Some(BatchEffect::Run(ready));
         }
@@ -121,7 +124,8 @@ impl Batch {
                 call.stage = if gated { Stage::Ready } else { Stage::Gate };
             }
             Err(invalid) => {
-                let whose = if gated { "The input that a hook put in place of it does not fit: " } else { "" };
+                let whose =
+                    if gated { "The input that a hook put in place of it does not fit: " } else { "" };
                 let message = format!("Invalid input for tool \"{}\": {whose}{invalid}", call.call.tool_name);
                 call.stage =
                     Stage::Review(refused(&call.call, CallOutcome::Invalid, "InvalidInput", message));
@@ -130,7 +134,11 @@ impl Batch {
         true
     }
 
-    pub(super) fn decided(&mut self, tool_call_id: &str, decision: Result<Option<ToolDecision>, ToolError>) -> bool {
+    pub(super) fn decided(
+        &mut self,
+        tool_call_id: &str,
+        decision: Result<Option<ToolDecision>, ToolError>,
+    ) -> bool {
         let Some(call) = self.find(tool_call_id) else { return false };
         if call.stage != Stage::Gate {
             return false;
@@ -146,22 +154,32 @@ impl Batch {
                 return true;
             }
             Ok(Some(ToolDecision::Block { reason })) => {
-                let reason = reason.unwrap_or_else(|| format!("Tool \"{}\" was blocked.", call.call.tool_name));
+                let reason =
+                    reason.unwrap_or_else(|| format!("Tool \"{}\" was blocked.", call.call.tool_name));
                 (CallOutcome::Blocked, ToolOutput::Output(Json::String(reason)))
             }
-            Ok(Some(ToolDecision::Substitute { output })) => (CallOutcome::Substituted, ToolOutput::Output(output)),
+            Ok(Some(ToolDecision::Substitute { output })) => {
+                (CallOutcome::Substituted, ToolOutput::Output(output))
+            }
             Err(error) => (CallOutcome::Failed, ToolOutput::Error(error)),
         };
         call.stage = Stage::Review(record(&call.call, outcome, output));
         true
     }
 
-    pub(super) fn ran(&mut self, tool_call_id: &str, output: ToolOutput, duration_ms: f64, terminate: bool) -> bool {
+    pub(super) fn ran(
+        &mut self,
+        tool_call_id: &str,
+        output: ToolOutput,
+        duration_ms: f64,
+        terminate: bool,
+    ) -> bool {
         let Some(call) = self.find(tool_call_id) else { return false };
         if call.stage != Stage::Ready {
             return false;
         }
-        let outcome = if matches!(output, ToolOutput::Output(_)) { CallOutcome::Executed } else { CallOutcome::Failed };
+        let outcome =
+            if matches!(output, ToolOutput::Output(_)) { CallOutcome::Executed } else { CallOutcome::Failed };
         call.stage =
             Stage::Review(ToolRecord { duration_ms, terminate, ..record(&call.call, outcome, output) });
         true
@@ -192,7 +210,9 @@ impl Batch {
     pub(super) fn records(&self) -> Vec<ToolRecord> {
         self.calls
             .iter()
-            .filter_map(|call| if let Stage::Settled(record) = &call.stage { Some(record.clone()) } else { None })
+            .filter_map(
+                |call| if let Stage::Settled(record) = &call.stage { Some(record.clone()) } else { None },
+            )
             .collect()
     }
 
@@ -298,7 +318,10 @@ mod tests {
     }
 
     /// Plays a batch to its end: hooks decide by `decide`, tools answer their own id. Returns what was asked for.
-    fn play(batch: &mut Batch, decide: impl Fn(&str) -> Result<Option<ToolDecision>, ToolError>) -> Vec<String> {
+    fn play(
+        batch: &mut Batch,
+        decide: impl Fn(&str) -> Result<Option<ToolDecision>, ToolError>,
+    ) -> Vec<String> {
         let mut seen = Vec::new();
         while let Some(effect) = batch.next() {
             match effect {
@@ -316,7 +339,12 @@ mod tests {
                     let ids: Vec<&str> = runs.iter().map(|run| &*run.tool_call_id).collect();
                     seen.push(format!("run {}", ids.join("+")));
                     for run in runs.iter().rev() {
-                        assert!(batch.ran(&run.tool_call_id, ToolOutput::Output(json!(run.tool_call_id)), 1.0, false));
+                        assert!(batch.ran(
+                            &run.tool_call_id,
+                            ToolOutput::Output(json!(run.tool_call_id)),
+                            1.0,
+                            false
+                        ));
                     }
                 }
                 BatchEffect::Review(record) => {
@@ -348,7 +376,10 @@ mod tests {
         let alone = ToolDefinition { sequential: true, ..tool("alone") };
         let mut batch = batch(&[("a", "t"), ("b", "alone")], &[tool("t"), alone]);
         let seen = play(&mut batch, allow);
-        assert_eq!(seen, ["check a", "before a", "run a", "after a", "check b", "before b", "run b", "after b"]);
+        assert_eq!(
+            seen,
+            ["check a", "before a", "run a", "after a", "check b", "before b", "run b", "after b"]
+        );
     }
 
     #[test]
@@ -356,7 +387,10 @@ mod tests {
         let mut calls = vec![call("a", "nope"), call("b", "t"), call("c", "t")];
         calls[1].malformed = Some("not JSON".into());
         let mut batch = Batch::new(calls, &[tool("t")], FinishReason::ToolCalls);
-        assert_eq!(play(&mut batch, allow), ["check c", "before c", "run c", "after a", "after b", "after c"]);
+        assert_eq!(
+            play(&mut batch, allow),
+            ["check c", "before c", "run c", "after a", "after b", "after c"]
+        );
         assert_eq!(
             outcomes(&batch),
             [
@@ -385,7 +419,10 @@ mod tests {
         let records = batch.records();
         let of = |id: &str| records.iter().find(|record| record.call.tool_call_id == id).unwrap();
         assert_eq!(of("block").output, ToolOutput::Output(json!("Tool \"t\" was blocked.")));
-        assert_eq!((of("reason").outcome, &of("reason").output), (CallOutcome::Blocked, &ToolOutput::Output(json!("no"))));
+        assert_eq!(
+            (of("reason").outcome, &of("reason").output),
+            (CallOutcome::Blocked, &ToolOutput::Output(json!("no")))
+        );
         assert_eq!(of("substitute").output, ToolOutput::Output(json!(7)));
         assert_eq!(of("rewrite").outcome, CallOutcome::Executed);
         assert_eq!(of("rewrite").call.input, json!({}), "the record keeps what the model wrote");
@@ -433,7 +470,10 @@ mod tests {
         assert!(batch.ran("b", ToolOutput::Output(json!(1)), 1.0, false));
         batch.cancel();
         assert!(batch.next().is_none());
-        assert_eq!(outcomes(&batch), [("a".into(), CallOutcome::Cancelled), ("b".into(), CallOutcome::Executed)]);
+        assert_eq!(
+            outcomes(&batch),
+            [("a".into(), CallOutcome::Cancelled), ("b".into(), CallOutcome::Executed)]
+        );
     }
 
     #[test]

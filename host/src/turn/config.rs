@@ -238,7 +238,11 @@ impl TurnConfig {
             "must be a number from 0 to 1",
         );
         check(ConfigField::PresencePenalty, not_finite(settings.presence_penalty), "must be a finite number");
-        check(ConfigField::FrequencyPenalty, not_finite(settings.frequency_penalty), "must be a finite number");
+        check(
+            ConfigField::FrequencyPenalty,
+            not_finite(settings.frequency_penalty),
+            "must be a finite number",
+        );
         check(
             ConfigField::Messages,
             self.messages.as_ref().is_some_and(Vec::is_empty),
@@ -265,11 +269,17 @@ mod tests {
     fn the_last_write_wins_and_maps_are_merged_one_level_deep() {
         let mut merged = config(json!({"temperature": 0.1, "topK": 3, "headers": {"x-a": "1", "x-b": "1"},
             "providerOptions": {"x": {"a": 1}, "y": {"b": 1}}}));
-        let changed = merged.merge(config(json!({"temperature": 0.9, "system": "S", "headers": {"x-b": "2"},
+        let changed = merged
+            .merge(config(json!({"temperature": 0.9, "system": "S", "headers": {"x-b": "2"},
             "providerOptions": {"x": {"c": 1}}})));
         assert_eq!(
             changed,
-            [ConfigField::System, ConfigField::Temperature, ConfigField::Headers, ConfigField::ProviderOptions]
+            [
+                ConfigField::System,
+                ConfigField::Temperature,
+                ConfigField::Headers,
+                ConfigField::ProviderOptions
+            ]
         );
         assert_eq!(
             serde_json::to_value(&merged).unwrap(),
@@ -304,7 +314,12 @@ mod tests {
         let dropped: Vec<ConfigField> = config.drop_invalid().into_iter().map(|(field, _)| field).collect();
         assert_eq!(
             dropped,
-            [ConfigField::MaxSteps, ConfigField::Temperature, ConfigField::TopP, ConfigField::PresencePenalty]
+            [
+                ConfigField::MaxSteps,
+                ConfigField::Temperature,
+                ConfigField::TopP,
+                ConfigField::PresencePenalty
+            ]
         );
         assert_eq!(serde_json::to_value(&config).unwrap(), json!({"topK": 4}));
     }

@@ -2,173 +2,10 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::{self, Batch, BatchEffect};
 use super::{
-    Answer, AnswerPart, CallSettings, ChatStage, ConfigChange, InvalidInput, Json, ModelCall, ModelMessage, Part,
-    Provenance, Role, StepConfig, ToolCall, ToolDecision, ToolDefinition, ToolError, ToolOutput,
-    ToolOverride, ToolRecord, ToolRun, Trigger, TurnConfig, UiMessage, UiRole, Usage,
+    Answer, AnswerPart, Assembly, CallSettings, ChatStage, ConfigChange, Effect, ModelCall, ModelMessage,
+    Outcome, Provenance, Role, StepConfig, StepRecord, ToolCall, ToolDefinition, ToolRecord, TurnConfig,
+    TurnEnd, TurnStart, TurnStatus, UiMessage, UiRole, Unexpected, Usage,
 };
-
-/// What is known of a turn before it begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnStart {
-    /// The host's id of the turn.
-    pub request_id: String,
-    /// The id under which the answer will be stored.
-    pub message_id: String,
-    /// What made it start.
-    pub trigger: Trigger,
-    /// True if it goes on without a new user message.
-    pub continuation: bool,
-    /// Custom fields of the client's request, an object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Json>,
-    /// The agent's limit of steps, unless a hook sets another.
-    pub max_steps: u32,
-}
-
-/// What a turn works with, gathered before the first hook (`think.md` §1.4).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Assembly {
-    /// `provider:name`.
-    pub model: String,
-    /// The system prompt.
-    pub system: String,
-    /// The conversation, the new user message included.
-    pub messages: Vec<ModelMessage>,
-    /// The tools, in the order in which they are offered.
-    pub tools: Vec<ToolDefinition>,
-}
-
-/// One finished step, or the broken last one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StepRecord {
-    /// What the model said.
-    pub answer: Answer,
-    /// What its tool calls came to, in source order.
-    pub records: Vec<ToolRecord>,
-}
-
-/// What is to be done next.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// Gather system prompt, history and tools; answered by [`Outcome::Assembled`].
-    Assemble,
-    /// Call the `before_turn` hooks; answered by [`Outcome::TurnConfigured`].
-    BeforeTurn,
-    /// Call the `before_step` hooks; answered by [`Outcome::StepConfigured`].
-    BeforeStep,
-    /// Ask the model [`TurnMachine::model_call`]; answered by [`Outcome::ModelAnswered`] or [`Outcome::ModelFailed`].
-    CallModel,
-    /// Check a tool call's input against its schema; answered by [`Outcome::InputChecked`].
-    CheckInput {
-        /// The call.
-        tool_call_id: String,
-        /// Its tool.
-        tool_name: String,
-        /// What to check.
-        input: Json,
-    },
-    /// Call the `before_tool_call` hooks; answered by [`Outcome::ToolDecided`].
-    BeforeToolCall {
-        /// As the model made it.
-        call: ToolCall,
-        /// As it would run.
-        input: Json,
-    },
-    /// Run these tools at once; each answered by an [`Outcome::ToolRan`].
-    RunTools(Vec<ToolRun>),
-    /// Call the `after_tool_call` hooks; answered by [`Outcome::ToolReviewed`].
-    AfterToolCall(Box<ToolRecord>),
-    /// Call the `on_step_finish` hooks for the last of [`TurnMachine::steps`]; answered by [`Outcome::StepFinished`].
-    FinishStep,
-    /// Store [`TurnMachine::message`]; answered by [`Outcome::Stored`].
-    Store,
-    /// Tell the hooks how it ended; answered by [`Outcome::Told`].
-    Tell(TurnEnd),
-    /// Nothing: the turn is over.
-    Finished(TurnEnd),
-}
-
-/// What came of an [`Effect`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// Of [`Effect::Assemble`].
-    Assembled(Box<Assembly>),
-    /// Of [`Effect::BeforeTurn`]: the config that all hooks together made, and who set what.
-    TurnConfigured(Box<TurnConfig>, Provenance),
-    /// Of [`Effect::BeforeStep`].
-    StepConfigured(Box<StepConfig>),
-    /// Of [`Effect::CallModel`].
-    ModelAnswered(Answer),
-    /// Of [`Effect::CallModel`]: the error, and what was said before it.
-    ModelFailed(String, Answer),
-    /// Of [`Effect::CheckInput`]: the input as the tool wants it, or why it does not fit.
-    InputChecked(String, Result<Json, InvalidInput>),
-    /// Of [`Effect::BeforeToolCall`].
-    ToolDecided(String, Result<Option<ToolDecision>, ToolError>),
-    /// Of one call of [`Effect::RunTools`].
-    ToolRan {
-        /// The call.
-        tool_call_id: String,
-        /// What the tool answered.
-        output: ToolOutput,
-        /// How long it took, in milliseconds.
-        duration_ms: f64,
-        /// Whether the tool asks to end the turn.
-        terminate: bool,
-    },
-    /// Of [`Effect::AfterToolCall`].
-    ToolReviewed(String, ToolOverride),
-    /// Of [`Effect::FinishStep`].
-    StepFinished,
-    /// Of [`Effect::Store`].
-    Stored,
-    /// Of [`Effect::Tell`].
-    Told,
-    /// Of any effect: it could not be done, or a hook failed where that ends the turn.
-    Failed(String),
-    /// Of [`Effect::Assemble`] and [`Effect::Store`]: a message could not be stored.
-    NotStored(String),
-    /// At any time: the turn was cancelled. Holds what the model has said of the step that was under way.
-    Aborted(Answer),
-}
-
-/// How a turn ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnEnd {
-    /// In one word.
-    pub status: TurnStatus,
-    /// What happened, with [`TurnStatus::Error`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Set if the turn failed outside the model's stream: where. `on_chat_error` is told then, in place of
-    /// `on_chat_response` (`think.md` §1.7).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stage: Option<ChatStage>,
-}
-
-/// How a turn ended, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TurnStatus {
-    /// The model has answered, or waits for a client.
-    Completed,
-    /// It failed.
-    Error,
-    /// It was cancelled.
-    Aborted,
-}
-
-/// An outcome that does not belong to what the machine asked for: a bug in whoever drives it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the turn waits for {expected}, not for {got}")]
-pub struct Unexpected {
-    expected: &'static str,
-    got: &'static str,
-}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Phase {
@@ -320,7 +157,10 @@ impl TurnMachine {
                 true
             }
             (Phase::CallModel, Outcome::ModelFailed(error, partial)) => {
-                self.break_off(partial, TurnEnd { status: TurnStatus::Error, error: Some(error), stage: None });
+                self.break_off(
+                    partial,
+                    TurnEnd { status: TurnStatus::Error, error: Some(error), stage: None },
+                );
                 true
             }
             (Phase::Tools(batch), Outcome::InputChecked(id, result)) => batch.checked(&id, result),
@@ -435,7 +275,8 @@ impl TurnMachine {
     #[must_use]
     pub fn record(&self, tool_call_id: &str) -> Option<ToolRecord> {
         let current = if let Phase::Tools(batch) = &self.phase { batch.records() } else { Vec::new() };
-        let mut records = current.into_iter().chain(self.steps.iter().flat_map(|step| step.records.iter().cloned()));
+        let mut records =
+            current.into_iter().chain(self.steps.iter().flat_map(|step| step.records.iter().cloned()));
         records.find(|record| record.call.tool_call_id == tool_call_id)
     }
 
@@ -522,7 +363,12 @@ impl TurnMachine {
             system: (!system.is_empty()).then(|| system.to_owned()),
             messages: self.messages(),
             tools: self.tools(),
-            tool_choice: self.step_config.tool_choice.clone().or(self.config.tool_choice.clone()).unwrap_or_default(),
+            tool_choice: self
+                .step_config
+                .tool_choice
+                .clone()
+                .or(self.config.tool_choice.clone())
+                .unwrap_or_default(),
             settings: self.settings().clone(),
         }
     }
@@ -556,44 +402,6 @@ impl TurnMachine {
 /// What the model is told when a turn goes on after its own words.
 const CONTINUE: &str = "Continue.";
 
-impl StepRecord {
-    fn push_messages(&self, messages: &mut Vec<ModelMessage>) {
-        let answered = |call: &ToolCall| self.records.iter().any(|record| record.call.tool_call_id == call.tool_call_id);
-        let said: Vec<Part> = self
-            .answer
-            .parts
-            .iter()
-            .filter_map(|part| {
-                Some(match part {
-                    AnswerPart::Text { text, provider_metadata, .. } => {
-                        Part::Text { text: text.clone(), provider_options: provider_metadata.clone() }
-                    }
-                    AnswerPart::Reasoning { text, provider_metadata, .. } => {
-                        Part::Reasoning { text: text.clone(), provider_options: provider_metadata.clone() }
-                    }
-                    AnswerPart::ToolCall(call) if answered(call) => Part::ToolCall {
-                        tool_call_id: call.tool_call_id.clone(),
-                        tool_name: call.tool_name.clone(),
-                        input: call.input.clone(),
-                        provider_options: call.provider_metadata.clone(),
-                    },
-                    AnswerPart::ToolCall(_) | AnswerPart::Source { .. } => return None,
-                    AnswerPart::File { media_type, url } => {
-                        Part::File { media_type: media_type.clone(), url: url.clone(), filename: None }
-                    }
-                })
-            })
-            .collect();
-        if !said.is_empty() {
-            messages.push(ModelMessage { role: Role::Assistant, content: said });
-        }
-        if !self.records.is_empty() {
-            let results = self.records.iter().map(ToolRecord::to_part).collect();
-            messages.push(ModelMessage { role: Role::Tool, content: results });
-        }
-    }
-}
-
 /// A model may use one id twice in an answer; results are matched by id, so the later ones get a new one.
 fn make_ids_unique(answer: &mut Answer) {
     let mut seen = std::collections::BTreeSet::new();
@@ -620,28 +428,6 @@ impl Phase {
             Self::Store => "Stored",
             Self::Tell => "Told",
             Self::Finished => "nothing any more",
-        }
-    }
-}
-
-impl Outcome {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Assembled(_) => "Assembled",
-            Self::TurnConfigured(..) => "TurnConfigured",
-            Self::StepConfigured(_) => "StepConfigured",
-            Self::ModelAnswered(_) => "ModelAnswered",
-            Self::ModelFailed(..) => "ModelFailed",
-            Self::InputChecked(..) => "InputChecked",
-            Self::ToolDecided(..) => "ToolDecided",
-            Self::ToolRan { .. } => "ToolRan",
-            Self::ToolReviewed(..) => "ToolReviewed",
-            Self::StepFinished => "StepFinished",
-            Self::Stored => "Stored",
-            Self::Told => "Told",
-            Self::Failed(_) => "Failed",
-            Self::NotStored(_) => "NotStored",
-            Self::Aborted(_) => "Aborted",
         }
     }
 }

@@ -172,8 +172,12 @@ enum ToolChoiceTagged {
 impl From<ToolChoiceInput> for ToolChoice {
     fn from(input: ToolChoiceInput) -> Self {
         match input {
-            ToolChoiceInput::Word(ToolChoiceWord::Auto) | ToolChoiceInput::Tagged(ToolChoiceTagged::Auto) => Self::Auto,
-            ToolChoiceInput::Word(ToolChoiceWord::None) | ToolChoiceInput::Tagged(ToolChoiceTagged::None) => Self::None,
+            ToolChoiceInput::Word(ToolChoiceWord::Auto) | ToolChoiceInput::Tagged(ToolChoiceTagged::Auto) => {
+                Self::Auto
+            }
+            ToolChoiceInput::Word(ToolChoiceWord::None) | ToolChoiceInput::Tagged(ToolChoiceTagged::None) => {
+                Self::None
+            }
             ToolChoiceInput::Word(ToolChoiceWord::Required)
             | ToolChoiceInput::Tagged(ToolChoiceTagged::Required) => Self::Required,
             ToolChoiceInput::Tagged(ToolChoiceTagged::Tool { tool_name }) => Self::Tool { tool_name },

@@ -11,10 +11,12 @@ mod call;
 mod chunk;
 mod config;
 mod decision;
+mod effect;
 mod error;
 mod machine;
 mod message;
 mod request;
+mod step;
 #[cfg(test)]
 mod tests;
 mod transcript;
@@ -23,16 +25,18 @@ mod usage;
 
 pub use answer::{Answer, AnswerPart};
 pub use batch::ToolRun;
-pub use call::{CallOutcome, InvalidInput, Replay, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolRecord};
+pub use call::{
+    CallOutcome, InvalidInput, Replay, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolRecord,
+};
 pub use chunk::Chunk;
 pub use config::{CallSettings, ConfigChange, ConfigField, Provenance, StepConfig, TurnConfig};
 pub use decision::{ToolDecision, ToolOverride};
+pub use effect::{Assembly, Effect, Outcome, TurnEnd, TurnStart, TurnStatus, Unexpected};
 pub use error::{ChatStage, ErrorClass};
-pub use machine::{
-    Assembly, Effect, Outcome, StepRecord, TurnEnd, TurnMachine, TurnStart, TurnStatus, Unexpected,
-};
+pub use machine::TurnMachine;
 pub use message::{ModelMessage, Part, ProviderMetadata, ResultOutput, Role, ToolChoice};
 pub use request::ModelCall;
+pub use step::StepRecord;
 pub use transcript::{TextState, ToolPart, ToolState, UiMessage, UiPart, UiRole};
 pub use trigger::Trigger;
 pub use usage::{FinishReason, Usage};

@@ -106,7 +106,12 @@ fn no_change(_: &TurnMachine, _: &Effect) -> Option<Outcome> {
 
 fn part_types(turn: &TurnMachine) -> Vec<String> {
     let message = serde_json::to_value(turn.message()).unwrap();
-    message["parts"].as_array().unwrap().iter().map(|part| part["type"].as_str().unwrap().to_owned()).collect()
+    message["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["type"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -166,11 +171,13 @@ fn a_step_config_counts_for_its_step_alone() {
     let mut turn = start();
     let mut offered = Vec::new();
     drive(&mut turn, &[calls(&[("c0", "add")]), says("done")], |turn, effect| match effect {
-        Effect::BeforeStep if turn.step_number() == 0 => Some(Outcome::StepConfigured(Box::new(StepConfig {
-            active_tools: Some(vec!["add".into()]),
-            model: Some("test:other".into()),
-            ..Default::default()
-        }))),
+        Effect::BeforeStep if turn.step_number() == 0 => {
+            Some(Outcome::StepConfigured(Box::new(StepConfig {
+                active_tools: Some(vec!["add".into()]),
+                model: Some("test:other".into()),
+                ..Default::default()
+            })))
+        }
         Effect::CallModel => {
             let names: Vec<String> = turn.tools().into_iter().map(|tool| tool.name).collect();
             offered.push((turn.model().to_owned(), names));
@@ -220,7 +227,10 @@ fn a_broken_stream_keeps_what_was_said_and_answers_its_calls() {
             Outcome::ModelFailed("connection reset".into(), partial)
         })
     });
-    assert_eq!((end.status, end.error.as_deref(), end.stage), (TurnStatus::Error, Some("connection reset"), None));
+    assert_eq!(
+        (end.status, end.error.as_deref(), end.stage),
+        (TurnStatus::Error, Some("connection reset"), None)
+    );
     assert_eq!(part_types(&turn), ["step-start", "text", "tool-add"]);
     assert_eq!(turn.steps()[0].records[0].outcome, CallOutcome::Cancelled);
 }
@@ -238,7 +248,8 @@ fn a_refused_request_stores_nothing() {
 fn a_failure_before_the_model_is_asked_is_told_to_on_chat_error() {
     for failing in [Effect::Assemble, Effect::BeforeTurn] {
         let mut turn = start();
-        let end = drive(&mut turn, &[], |_, effect| (*effect == failing).then(|| Outcome::Failed("kaput".into())));
+        let end =
+            drive(&mut turn, &[], |_, effect| (*effect == failing).then(|| Outcome::Failed("kaput".into())));
         assert_eq!((end.status, end.stage), (TurnStatus::Error, Some(ChatStage::Turn)));
         assert_eq!(turn.message(), None);
     }

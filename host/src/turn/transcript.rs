@@ -3,7 +3,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
 use super::{
-    Answer, AnswerPart, Json, JsonObject, ModelMessage, Part, ProviderMetadata, ResultOutput, Role, ToolOutput, ToolRecord,
+    Answer, AnswerPart, Json, JsonObject, ModelMessage, Part, ProviderMetadata, ResultOutput, Role,
+    ToolOutput, ToolRecord,
 };
 
 /// A message as it is stored and shown (AI SDK `UIMessage`).
@@ -113,7 +114,10 @@ impl UiMessage {
     /// Its text parts, joined.
     #[must_use]
     pub fn text(&self) -> String {
-        self.parts.iter().filter_map(|part| if let UiPart::Text { text, .. } = part { Some(&**text) } else { None }).collect()
+        self.parts
+            .iter()
+            .filter_map(|part| if let UiPart::Text { text, .. } = part { Some(&**text) } else { None })
+            .collect()
     }
 
     /// The messages in which a model reads it: for an assistant, one of its own for each step and one with the
@@ -137,10 +141,16 @@ impl UiMessage {
             for part in step {
                 match part {
                     UiPart::Text { text, provider_metadata, .. } => {
-                        said.push(Part::Text { text: text.clone(), provider_options: provider_metadata.clone() });
+                        said.push(Part::Text {
+                            text: text.clone(),
+                            provider_options: provider_metadata.clone(),
+                        });
                     }
                     UiPart::Reasoning { text, provider_metadata, .. } => {
-                        said.push(Part::Reasoning { text: text.clone(), provider_options: provider_metadata.clone() });
+                        said.push(Part::Reasoning {
+                            text: text.clone(),
+                            provider_options: provider_metadata.clone(),
+                        });
                     }
                     UiPart::Tool(tool) => {
                         let Some(output) = tool.state.result() else { continue };
@@ -202,7 +212,9 @@ impl UiMessage {
                 AnswerPart::Source { id, url, title } => {
                     other(json!({"type": "source-url", "sourceId": id, "url": url, "title": title}))
                 }
-                AnswerPart::File { media_type, url } => other(json!({"type": "file", "mediaType": media_type, "url": url})),
+                AnswerPart::File { media_type, url } => {
+                    other(json!({"type": "file", "mediaType": media_type, "url": url}))
+                }
             });
         }
     }
@@ -238,18 +250,25 @@ fn user_part(part: &UiPart) -> Option<Part> {
         UiPart::Text { text, provider_metadata, .. } => {
             Some(Part::Text { text: text.clone(), provider_options: provider_metadata.clone() })
         }
-        UiPart::Other(object) if object.get("type").and_then(Json::as_str) == Some("file") => Some(Part::File {
-            media_type: object.get("mediaType")?.as_str()?.to_owned(),
-            url: object.get("url")?.as_str()?.to_owned(),
-            filename: object.get("filename").and_then(Json::as_str).map(str::to_owned),
-        }),
+        UiPart::Other(object) if object.get("type").and_then(Json::as_str) == Some("file") => {
+            Some(Part::File {
+                media_type: object.get("mediaType")?.as_str()?.to_owned(),
+                url: object.get("url")?.as_str()?.to_owned(),
+                filename: object.get("filename").and_then(Json::as_str).map(str::to_owned),
+            })
+        }
         UiPart::Reasoning { .. } | UiPart::StepStart | UiPart::Tool(_) | UiPart::Other(_) => None,
     }
 }
 
 impl Serialize for UiPart {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        fn spoken(kind: &str, text: &str, state: Option<TextState>, metadata: Option<&ProviderMetadata>) -> Json {
+        fn spoken(
+            kind: &str,
+            text: &str,
+            state: Option<TextState>,
+            metadata: Option<&ProviderMetadata>,
+        ) -> Json {
             let mut value = json!({"type": kind, "text": text});
             if let Some(state) = state {
                 value["state"] = json!(state);
@@ -320,11 +339,16 @@ impl<'de> Deserialize<'de> for UiPart {
             _ => {
                 let Some(tool_name) = kind.strip_prefix("tool-") else { return Ok(Self::Other(object)) };
                 object.remove("type");
-                let state: String = take(&mut object, "state")?.ok_or_else(|| D::Error::missing_field("state"))?;
+                let state: String =
+                    take(&mut object, "state")?.ok_or_else(|| D::Error::missing_field("state"))?;
                 let state = match &*state {
                     "input-available" => ToolState::InputAvailable,
-                    "output-available" => ToolState::OutputAvailable(object.remove("output").unwrap_or_default()),
-                    "output-error" => ToolState::OutputError(take(&mut object, "errorText")?.unwrap_or_default()),
+                    "output-available" => {
+                        ToolState::OutputAvailable(object.remove("output").unwrap_or_default())
+                    }
+                    "output-error" => {
+                        ToolState::OutputError(take(&mut object, "errorText")?.unwrap_or_default())
+                    }
                     _ => ToolState::Other(state),
                 };
                 Ok(Self::Tool(ToolPart {
@@ -362,7 +386,12 @@ mod tests {
 
     #[test]
     fn an_unfinished_tool_part_is_an_error_not_a_panic() {
-        for bad in [json!({}), json!({"type": 1}), json!({"type": "text"}), json!({"type": "tool-x", "state": "done"})] {
+        for bad in [
+            json!({}),
+            json!({"type": 1}),
+            json!({"type": "text"}),
+            json!({"type": "tool-x", "state": "done"}),
+        ] {
             assert!(serde_json::from_value::<UiPart>(bad).is_err());
         }
     }

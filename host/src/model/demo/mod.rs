@@ -85,7 +85,10 @@ fn count(text: &str) -> u64 {
 }
 
 fn text(message: &ModelMessage) -> String {
-    let texts = message.content.iter().filter_map(|part| if let Part::Text { text, .. } = part { Some(&**text) } else { None });
+    let texts = message
+        .content
+        .iter()
+        .filter_map(|part| if let Part::Text { text, .. } = part { Some(&**text) } else { None });
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -96,7 +99,9 @@ fn results(messages: &[ModelMessage]) -> Vec<(String, String, ResultOutput)> {
         .filter_map(|part| {
             let Part::ToolResult { tool_call_id, tool_name, output } = part else { return None };
             let input = parts().find_map(|part| match part {
-                Part::ToolCall { tool_call_id: id, input, .. } if id == tool_call_id => Some(input.to_string()),
+                Part::ToolCall { tool_call_id: id, input, .. } if id == tool_call_id => {
+                    Some(input.to_string())
+                }
                 _ => None,
             });
             Some((tool_name.clone(), input.unwrap_or_default(), output.clone()))
@@ -141,20 +146,30 @@ mod tests {
     }
 
     fn said(events: &[ModelEvent]) -> String {
-        events.iter().filter_map(|event| if let ModelEvent::TextDelta { delta, .. } = event { Some(&**delta) } else { None }).collect()
+        events
+            .iter()
+            .filter_map(
+                |event| if let ModelEvent::TextDelta { delta, .. } = event { Some(&**delta) } else { None },
+            )
+            .collect()
     }
 
     #[test]
     fn it_reads_results_out_and_says_what_it_is() {
         let mut request = request("What is 1 + 1?", vec![]);
         for (role, part) in [
-            (Role::Assistant, json!({"type": "tool-call", "toolCallId": "a", "toolName": "calc", "input": {"x": "1 + 1"}})),
+            (
+                Role::Assistant,
+                json!({"type": "tool-call", "toolCallId": "a", "toolName": "calc", "input": {"x": "1 + 1"}}),
+            ),
             (
                 Role::Tool,
                 json!({"type": "tool-result", "toolCallId": "a", "toolName": "calc", "output": {"type": "json", "value": 2}}),
             ),
         ] {
-            request.messages.push(ModelMessage { role, content: vec![serde_json::from_value(part).unwrap()] });
+            request
+                .messages
+                .push(ModelMessage { role, content: vec![serde_json::from_value(part).unwrap()] });
         }
         let events = answer(&request);
         assert_eq!(said(&events), format!("{WHO}\ncalc({{\"x\":\"1 + 1\"}}) = 2"));

@@ -11,7 +11,10 @@ pub(super) fn calls(prompt: &str, tools: &[ToolDefinition]) -> Vec<(String, Json
             let input = fill(prompt, &tool.input_schema)?;
             // A formula asks for the tool that takes formulas, whatever the words are.
             let formula = input.keys().any(|name| is_formula(name));
-            let meant = words(&tool.name.replace(['_', '-'], " ")).iter().chain(&words(&tool.description)).any(|word| asked.contains(word));
+            let meant = words(&tool.name.replace(['_', '-'], " "))
+                .iter()
+                .chain(&words(&tool.description))
+                .any(|word| asked.contains(word));
             (formula || meant).then(|| (tool.name.clone(), Json::Object(input)))
         })
         .collect()
@@ -19,8 +22,8 @@ pub(super) fn calls(prompt: &str, tools: &[ToolDefinition]) -> Vec<(String, Json
 
 /// Words too common to ask for anything.
 const COMMON: &[&str] = &[
-    "about", "after", "also", "another", "from", "give", "have", "into", "more", "please", "tell", "than", "that",
-    "them", "then", "this", "until", "what", "when", "which", "will", "with", "your",
+    "about", "after", "also", "another", "from", "give", "have", "into", "more", "please", "tell", "than",
+    "that", "them", "then", "this", "until", "what", "when", "which", "will", "with", "your",
 ];
 
 fn words(text: &str) -> Vec<String> {
@@ -35,8 +38,13 @@ fn fill(prompt: &str, schema: &Json) -> Option<JsonObject> {
     let mut input = JsonObject::new();
     let none = JsonObject::new();
     let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&none);
-    let required: Vec<&str> =
-        schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
     for (name, property) in properties {
         if let Some(value) = value(prompt, name, property) {
             input.insert(name.clone(), value);
@@ -54,7 +62,10 @@ fn is_formula(name: &str) -> bool {
 fn value(prompt: &str, name: &str, property: &Json) -> Option<Json> {
     if let Some(choices) = property.get("enum").and_then(Json::as_array) {
         let lower = prompt.to_lowercase();
-        return choices.iter().find(|choice| choice.as_str().is_some_and(|word| lower.contains(&word.to_lowercase()))).cloned();
+        return choices
+            .iter()
+            .find(|choice| choice.as_str().is_some_and(|word| lower.contains(&word.to_lowercase())))
+            .cloned();
     }
     if is_formula(name) {
         return formula(prompt).map(Json::from);
@@ -122,7 +133,8 @@ mod tests {
     use super::*;
 
     fn tool(name: &str, description: &str, schema: Json) -> ToolDefinition {
-        serde_json::from_value(json!({"name": name, "description": description, "inputSchema": schema})).unwrap()
+        serde_json::from_value(json!({"name": name, "description": description, "inputSchema": schema}))
+            .unwrap()
     }
 
     fn tools() -> Vec<ToolDefinition> {

@@ -1,0 +1,181 @@
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Answer, ChatStage, InvalidInput, Json, ModelMessage, Provenance, StepConfig, ToolCall, ToolDecision,
+    ToolDefinition, ToolError, ToolOutput, ToolOverride, ToolRecord, ToolRun, Trigger, TurnConfig,
+};
+
+/// What is known of a turn before it begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStart {
+    /// The host's id of the turn.
+    pub request_id: String,
+    /// The id under which the answer will be stored.
+    pub message_id: String,
+    /// What made it start.
+    pub trigger: Trigger,
+    /// True if it goes on without a new user message.
+    pub continuation: bool,
+    /// Custom fields of the client's request, an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Json>,
+    /// The agent's limit of steps, unless a hook sets another.
+    pub max_steps: u32,
+}
+
+/// What a turn works with, gathered before the first hook (`think.md` §1.4).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Assembly {
+    /// `provider:name`.
+    pub model: String,
+    /// The system prompt.
+    pub system: String,
+    /// The conversation, the new user message included.
+    pub messages: Vec<ModelMessage>,
+    /// The tools, in the order in which they are offered.
+    pub tools: Vec<ToolDefinition>,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Gather system prompt, history and tools; answered by [`Outcome::Assembled`].
+    Assemble,
+    /// Call the `before_turn` hooks; answered by [`Outcome::TurnConfigured`].
+    BeforeTurn,
+    /// Call the `before_step` hooks; answered by [`Outcome::StepConfigured`].
+    BeforeStep,
+    /// Ask the model [`TurnMachine::model_call`]; answered by [`Outcome::ModelAnswered`] or [`Outcome::ModelFailed`].
+    CallModel,
+    /// Check a tool call's input against its schema; answered by [`Outcome::InputChecked`].
+    CheckInput {
+        /// The call.
+        tool_call_id: String,
+        /// Its tool.
+        tool_name: String,
+        /// What to check.
+        input: Json,
+    },
+    /// Call the `before_tool_call` hooks; answered by [`Outcome::ToolDecided`].
+    BeforeToolCall {
+        /// As the model made it.
+        call: ToolCall,
+        /// As it would run.
+        input: Json,
+    },
+    /// Run these tools at once; each answered by an [`Outcome::ToolRan`].
+    RunTools(Vec<ToolRun>),
+    /// Call the `after_tool_call` hooks; answered by [`Outcome::ToolReviewed`].
+    AfterToolCall(Box<ToolRecord>),
+    /// Call the `on_step_finish` hooks for the last of [`TurnMachine::steps`]; answered by [`Outcome::StepFinished`].
+    FinishStep,
+    /// Store [`TurnMachine::message`]; answered by [`Outcome::Stored`].
+    Store,
+    /// Tell the hooks how it ended; answered by [`Outcome::Told`].
+    Tell(TurnEnd),
+    /// Nothing: the turn is over.
+    Finished(TurnEnd),
+}
+
+/// What came of an [`Effect`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Of [`Effect::Assemble`].
+    Assembled(Box<Assembly>),
+    /// Of [`Effect::BeforeTurn`]: the config that all hooks together made, and who set what.
+    TurnConfigured(Box<TurnConfig>, Provenance),
+    /// Of [`Effect::BeforeStep`].
+    StepConfigured(Box<StepConfig>),
+    /// Of [`Effect::CallModel`].
+    ModelAnswered(Answer),
+    /// Of [`Effect::CallModel`]: the error, and what was said before it.
+    ModelFailed(String, Answer),
+    /// Of [`Effect::CheckInput`]: the input as the tool wants it, or why it does not fit.
+    InputChecked(String, Result<Json, InvalidInput>),
+    /// Of [`Effect::BeforeToolCall`].
+    ToolDecided(String, Result<Option<ToolDecision>, ToolError>),
+    /// Of one call of [`Effect::RunTools`].
+    ToolRan {
+        /// The call.
+        tool_call_id: String,
+        /// What the tool answered.
+        output: ToolOutput,
+        /// How long it took, in milliseconds.
+        duration_ms: f64,
+        /// Whether the tool asks to end the turn.
+        terminate: bool,
+    },
+    /// Of [`Effect::AfterToolCall`].
+    ToolReviewed(String, ToolOverride),
+    /// Of [`Effect::FinishStep`].
+    StepFinished,
+    /// Of [`Effect::Store`].
+    Stored,
+    /// Of [`Effect::Tell`].
+    Told,
+    /// Of any effect: it could not be done, or a hook failed where that ends the turn.
+    Failed(String),
+    /// Of [`Effect::Assemble`] and [`Effect::Store`]: a message could not be stored.
+    NotStored(String),
+    /// At any time: the turn was cancelled. Holds what the model has said of the step that was under way.
+    Aborted(Answer),
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnEnd {
+    /// In one word.
+    pub status: TurnStatus,
+    /// What happened, with [`TurnStatus::Error`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Set if the turn failed outside the model's stream: where. `on_chat_error` is told then, in place of
+    /// `on_chat_response` (`think.md` §1.7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<ChatStage>,
+}
+
+/// How a turn ended, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnStatus {
+    /// The model has answered, or waits for a client.
+    Completed,
+    /// It failed.
+    Error,
+    /// It was cancelled.
+    Aborted,
+}
+
+/// An outcome that does not belong to what the machine asked for: a bug in whoever drives it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the turn waits for {expected}, not for {got}")]
+pub struct Unexpected {
+    pub(super) expected: &'static str,
+    pub(super) got: &'static str,
+}
+
+impl Outcome {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Assembled(_) => "Assembled",
+            Self::TurnConfigured(..) => "TurnConfigured",
+            Self::StepConfigured(_) => "StepConfigured",
+            Self::ModelAnswered(_) => "ModelAnswered",
+            Self::ModelFailed(..) => "ModelFailed",
+            Self::InputChecked(..) => "InputChecked",
+            Self::ToolDecided(..) => "ToolDecided",
+            Self::ToolRan { .. } => "ToolRan",
+            Self::ToolReviewed(..) => "ToolReviewed",
+            Self::StepFinished => "StepFinished",
+            Self::Stored => "Stored",
+            Self::Told => "Told",
+            Self::Failed(_) => "Failed",
+            Self::NotStored(_) => "NotStored",
+            Self::Aborted(_) => "Aborted",
+        }
+    }
+}
