@@ -64,6 +64,7 @@ fn turn(body: Option<&str>) -> Result<Option<hooks::TurnConfig>, String> {
         system: String::new(),
         tool_names: vec![],
         message_count: 1,
+        max_steps: 10,
         continuation: false,
         body: body.map(str::to_owned),
         model_id: "demo".to_owned(),

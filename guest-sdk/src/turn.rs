@@ -18,6 +18,8 @@ pub struct TurnSnapshot {
     pub tool_names: Vec<String>,
     /// How many messages the model is going to see.
     pub message_count: u32,
+    /// The most steps that the turn may take, as it stands now.
+    pub max_steps: u32,
     /// True if the turn goes on without a new user message.
     pub continuation: bool,
     /// Custom fields of the client's request, an object.
@@ -38,6 +40,7 @@ impl TryFrom<hooks::TurnSnapshot> for TurnSnapshot {
             system: turn.system,
             tool_names: turn.tool_names,
             message_count: turn.message_count,
+            max_steps: turn.max_steps,
             continuation: turn.continuation,
             body: json::parse_optional("body", turn.body.as_deref())?,
             model_id: turn.model_id,

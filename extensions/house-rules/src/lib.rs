@@ -17,7 +17,8 @@ impl Extension for HouseRules {
     fn before_turn(&mut self, turn: TurnSnapshot) -> Result<Option<TurnConfig>> {
         let rules: Rules = settings()?;
         let system = rules.after(&turn.system);
-        let max_steps = rules.max_steps();
+        // A cap: a limit that is lower already stays.
+        let max_steps = rules.max_steps().filter(|cap| *cap < turn.max_steps);
         if system.is_none() && max_steps.is_none() {
             return Ok(None);
         }
@@ -34,7 +35,8 @@ mod tests {
 
     fn turn(settings: Value, system: &str) -> Result<Option<TurnConfig>> {
         TestHost::new().set_settings(settings);
-        HouseRules.before_turn(TurnSnapshot { system: system.to_owned(), ..TurnSnapshot::default() })
+        let snapshot = TurnSnapshot { system: system.to_owned(), max_steps: 10, ..TurnSnapshot::default() };
+        HouseRules.before_turn(snapshot)
     }
 
     fn system(settings: Value, system: &str) -> Option<String> {
@@ -81,6 +83,7 @@ mod tests {
     fn steps_are_capped_without_rules() {
         let config = TurnConfig { max_steps: Some(2), ..TurnConfig::default() };
         assert_eq!(turn(json!({ "maxSteps": 2 }), "You help."), Ok(Some(config)));
+        assert_eq!(turn(json!({ "maxSteps": 10 }), "You help."), Ok(None), "the limit is as low already");
     }
 
     #[test]

@@ -26,6 +26,7 @@ impl From<TurnSnapshot> for wit::TurnSnapshot {
             system: from.system,
             tool_names: from.tool_names,
             message_count: from.message_count,
+            max_steps: from.max_steps,
             continuation: from.continuation,
             body: from.body.map(|body| body.to_string()),
             model_id: from.model_id,

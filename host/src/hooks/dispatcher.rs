@@ -80,6 +80,7 @@ impl Dispatcher {
                     .clone()
                     .unwrap_or_else(|| assembly.tools.iter().map(|tool| tool.name.clone()).collect()),
                 message_count: count(messages.len()),
+                max_steps: config.max_steps.unwrap_or(start.max_steps),
                 continuation: start.continuation,
                 body: start.body.clone(),
                 model_id: config.model.as_ref().unwrap_or(&assembly.model).clone(),

@@ -18,6 +18,8 @@ pub struct TurnSnapshot {
     pub tool_names: Vec<String>,
     /// How many messages the conversation has.
     pub message_count: u32,
+    /// The most steps that the turn may take, as everybody before this extension left it.
+    pub max_steps: u32,
     /// True if the turn goes on without a new user message.
     pub continuation: bool,
     /// Custom fields of the client's request, an object.
