@@ -17,6 +17,7 @@ pub fn root() -> &'static Path {
 ///
 /// If they do not build.
 #[must_use]
+#[allow(clippy::expect_used, reason = "a test fails by panicking")]
 pub fn guest(package: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {

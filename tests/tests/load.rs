@@ -1,5 +1,7 @@
 //! What is loaded from a folder, and what is not.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,12 +1,14 @@
 //! Whole turns through the public API, with real extensions and a real database.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 
 use lathe::extensions::{ExtensionSettings, Loaded, Loader};
 use lathe::hooks::Hook;
 use lathe::model::{Script, ScriptedModel};
 use lathe::store::{SqliteStore, Store};
-use lathe::turn::{ConfigField, TurnStatus};
+use lathe::turn::{ConfigField, TurnStatus, UiMessage};
 use lathe::{Agent, Session, TurnEvent, TurnResult};
 use lathe_tests::guests::guest;
 use serde_json::{Value, json};
@@ -60,14 +62,14 @@ fn all() -> [&'static str; 4] {
     ["calc", "clock", "house-rules", "meter"]
 }
 
-fn call(id: &str, tool: &str, input: Value) -> Value {
+fn call(id: &str, tool: &str, input: &Value) -> Value {
     json!({"id": id, "name": tool, "input": input})
 }
 
 #[tokio::test]
 async fn extensions_add_tools_change_the_turn_and_watch_it() {
     let script = json!([
-        {"toolCalls": [call("c0", "calc_evaluate", json!({"expression": "21 * 2"})), call("c1", "clock_now", json!({"timeZone": "Asia/Tokyo"}))]},
+        {"toolCalls": [call("c0", "calc_evaluate", &json!({"expression": "21 * 2"})), call("c1", "clock_now", &json!({"timeZone": "Asia/Tokyo"}))]},
         {"text": ["It is ", "42."]},
     ]);
     let house = house(&all(), &script).await;
@@ -121,7 +123,7 @@ async fn extensions_add_tools_change_the_turn_and_watch_it() {
 
 #[tokio::test]
 async fn what_an_extension_counts_is_there_in_the_next_turn_and_after_a_restart() {
-    let report = json!([{"toolCalls": [call("c0", "meter_report", json!({}))]}, {"text": ["ok"]}]);
+    let report = json!([{"toolCalls": [call("c0", "meter_report", &json!({}))]}, {"text": ["ok"]}]);
     let house = house(&["meter"], &report).await;
     let session = house.agent.session("s").await.unwrap();
     let (_, first) = play(&session, "one").await;
@@ -152,7 +154,7 @@ async fn the_users_message_is_stored_before_the_model_is_asked() {
     let (_, result) = play(&session, "remember me").await;
     assert_eq!((result.status, result.error.as_deref()), (TurnStatus::Error, Some("503 down")));
     let stored = house.store.messages("s").await.unwrap();
-    assert_eq!(stored.iter().map(|message| message.text()).collect::<Vec<_>>(), ["remember me"]);
+    assert_eq!(stored.iter().map(UiMessage::text).collect::<Vec<_>>(), ["remember me"]);
 }
 
 #[tokio::test]
@@ -179,5 +181,5 @@ async fn turns_of_one_session_go_one_after_the_other() {
     let (second, first) = tokio::join!(second.finish(), first.finish());
     assert_eq!((&*first.text, &*second.text), ("a", "b"));
     let stored = house.store.messages("s").await.unwrap();
-    assert_eq!(stored.iter().map(|message| message.text()).collect::<Vec<_>>(), ["1", "a", "2", "b"]);
+    assert_eq!(stored.iter().map(UiMessage::text).collect::<Vec<_>>(), ["1", "a", "2", "b"]);
 }

@@ -8,13 +8,13 @@ use tokio_util::sync::CancellationToken;
 use super::setup::Setup;
 use super::{EventSender, Retry, TurnEvent, stream, tools};
 use crate::hooks::{
-    ChatErrorContext, ChatResponseContext, ChunkContext, Dispatcher, HookError, StepContext,
+    ChatErrorContext, ChatResponseContext, ChunkContext, Dispatcher, HookError, NextStepContext, StepContext,
     StepFinishContext, ToolCallContext, ToolResultContext,
 };
 use crate::model::{LanguageModel, ModelError, ModelErrorKind};
 use crate::turn::{
-    Answer, Assembly, Chunk, Effect, ModelCall, Outcome, ToolCall, ToolOutput, ToolRecord, ToolRun, TurnEnd,
-    TurnMachine, TurnStart, TurnStatus, UiMessage,
+    Answer, Assembly, Chunk, Effect, ModelCall, ModelMessage, Outcome, StepRecord, ToolCall, ToolOutput,
+    ToolRecord, ToolRun, TurnEnd, TurnMachine, TurnStart, TurnStatus, UiMessage,
 };
 
 /// New attempts at a request that failed for a passing reason, unless the turn's config says otherwise (AI SDK
@@ -126,6 +126,8 @@ impl TurnDriver {
                     }
                 }
                 Effect::FinishStep => self.finish_step().await,
+                Effect::PrepareNextStep => self.prepare_next_step().await,
+                Effect::DecideStop => self.decide_stop().await,
             };
             self.apply(outcome);
         }
@@ -140,10 +142,12 @@ impl TurnDriver {
     }
 
     async fn assemble(&mut self) -> Outcome {
-        if let Some(message) = self.user_message.take() {
-            if let Err(error) = self.setup.store.put(&self.session, &message).await {
-                return Outcome::NotStored(error.to_string());
-            }
+        let user_message = self.user_message.take();
+        let new_messages = user_message.iter().map(|message| message.to_model().len()).sum();
+        if let Some(message) = user_message
+            && let Err(error) = self.setup.store.put(&self.session, &message).await
+        {
+            return Outcome::NotStored(error.to_string());
         }
         self.persisted = true;
         match self.setup.store.messages(&self.session).await {
@@ -151,6 +155,7 @@ impl TurnDriver {
                 model: self.setup.model.id().to_owned(),
                 system: self.system.clone(),
                 messages: history.iter().flat_map(UiMessage::to_model).collect(),
+                new_messages,
                 tools: self.setup.tools.definitions(),
             })),
             Err(error) => Outcome::Failed(error.to_string()),
@@ -198,7 +203,12 @@ impl TurnDriver {
             Ok(model) => model,
             Err(error) => return Outcome::ModelFailed(error, Answer::default()),
         };
-        let call = self.machine.model_call();
+        let mut call = self.machine.model_call();
+        call.messages = match self.dispatcher.transform_context(call.messages).await {
+            Ok(messages) if messages.is_empty() => return Outcome::Failed(NO_MESSAGES.into()),
+            Ok(messages) => messages,
+            Err(error) => return Outcome::Failed(error.to_string()),
+        };
         let attempts = 1 + self.machine.config().max_retries.unwrap_or(MAX_RETRIES);
         for attempt in 1.. {
             let mut answer = Answer::default();
@@ -339,7 +349,7 @@ impl TurnDriver {
     }
 
     async fn finish_step(&self) -> Outcome {
-        let Some(step) = self.machine.steps().last() else { return Outcome::StepFinished };
+        let Some(step) = self.machine.steps().last() else { return Outcome::Failed(NO_STEP.into()) };
         let shown = self.show(Chunk::FinishStep {
             finish_reason: step.answer.finish_reason,
             usage: step.answer.usage,
@@ -354,6 +364,40 @@ impl TurnDriver {
         match told.await {
             Ok(()) => Outcome::StepFinished,
             Err(error) => Outcome::Failed(error.to_string()),
+        }
+    }
+
+    async fn prepare_next_step(&self) -> Outcome {
+        let Some(step) = self.machine.steps().last() else { return Outcome::Failed(NO_STEP.into()) };
+        let (messages, new_messages) = (self.machine.messages(), self.machine.new_messages());
+        match self.dispatcher.prepare_next_step(self.next_step(step, &messages, &new_messages)).await {
+            Ok(update) => Outcome::NextStepPrepared(Box::new(update)),
+            Err(error) => Outcome::Failed(error.to_string()),
+        }
+    }
+
+    async fn decide_stop(&self) -> Outcome {
+        let Some(step) = self.machine.steps().last() else { return Outcome::Failed(NO_STEP.into()) };
+        let (messages, new_messages) = (self.machine.messages(), self.machine.new_messages());
+        match self.dispatcher.should_stop_after_step(self.next_step(step, &messages, &new_messages)).await {
+            Ok(stop) => Outcome::StopDecided(stop),
+            Err(error) => Outcome::Failed(error.to_string()),
+        }
+    }
+
+    fn next_step<'a>(
+        &'a self,
+        step: &'a StepRecord,
+        messages: &'a [ModelMessage],
+        new_messages: &'a [ModelMessage],
+    ) -> NextStepContext<'a> {
+        NextStepContext {
+            request_id: &self.machine.start().request_id,
+            step_number: self.machine.step_number(),
+            step,
+            system: self.machine.system(),
+            messages,
+            new_messages,
         }
     }
 
@@ -431,6 +475,11 @@ enum Stopped {
     Cancelled,
     Late,
 }
+
+const NO_MESSAGES: &str = "there are no messages to send to the model";
+
+/// A bug of the machine: it asks about a step before there is one.
+const NO_STEP: &str = "there is no step to finish";
 
 const LATE: &str = "the turn took longer than its `timeoutMs`";
 

@@ -100,6 +100,23 @@ pub struct StepFinishContext<'a> {
     pub step: &'a StepRecord,
 }
 
+/// Of `prepare_next_step` and `should_stop_after_step` (`or-agent.md` §1.2, `TurnCtx`).
+#[derive(Clone, Copy, Debug)]
+pub struct NextStepContext<'a> {
+    /// The turn.
+    pub request_id: &'a str,
+    /// The step that is over, from 0.
+    pub step_number: u32,
+    /// Everything about it.
+    pub step: &'a StepRecord,
+    /// The system prompt of the next request.
+    pub system: &'a str,
+    /// The messages of the next request, before `before_step` and `transform_context`.
+    pub messages: &'a [ModelMessage],
+    /// What this turn has added to the conversation: the user's message, and the steps so far.
+    pub new_messages: &'a [ModelMessage],
+}
+
 /// Of `on_chunk`.
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkContext<'a> {

@@ -5,13 +5,13 @@ use super::panic::{caught, panic_message};
 use super::snapshot::count;
 use super::{
     ChatErrorContext, ChatErrorSnapshot, ChatResponseContext, ChatResponseSnapshot, ChunkContext,
-    ChunkSnapshot, Events, Hook, HookError, Hooks, Observation, StepContext, StepFinishContext,
-    StepFinishSnapshot, StepSnapshot, Subscriber, ToolCallContext, ToolCallSnapshot, ToolResultContext,
-    ToolResultSnapshot, TurnContext, TurnSnapshot,
+    ChunkSnapshot, Events, Hook, HookError, Hooks, NextStepContext, Observation, StepContext,
+    StepFinishContext, StepFinishSnapshot, StepSnapshot, Subscriber, ToolCallContext, ToolCallSnapshot,
+    ToolResultContext, ToolResultSnapshot, TurnContext, TurnSnapshot,
 };
 use crate::turn::{
-    Assembly, ConfigChange, ConfigField, Provenance, StepConfig, ToolDecision, ToolError, ToolOverride,
-    TurnConfig, TurnStart, Usage,
+    Assembly, ConfigChange, ConfigField, ModelMessage, Provenance, StepConfig, StepUpdate, ToolDecision,
+    ToolError, ToolOverride, TurnConfig, TurnStart, Usage,
 };
 
 /// The name under which built-in hooks stand in a turn's provenance.
@@ -226,6 +226,56 @@ impl Dispatcher {
             Observation::StepFinish(Arc::new(StepFinishSnapshot::from(&context)))
         });
         Ok(())
+    }
+
+    /// Lets the built-in hooks change the messages of one request, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// If one of them fails.
+    pub async fn transform_context(
+        &self,
+        mut messages: Vec<ModelMessage>,
+    ) -> Result<Vec<ModelMessage>, HookError> {
+        for hooks in self.built_in.iter() {
+            if let Some(changed) = caught(hooks.transform_context(&messages)).await? {
+                messages = changed;
+            }
+        }
+        Ok(messages)
+    }
+
+    /// Asks the built-in hooks what to change for the rest of the turn.
+    ///
+    /// # Errors
+    ///
+    /// If one of them fails.
+    pub async fn prepare_next_step(&self, context: NextStepContext<'_>) -> Result<StepUpdate, HookError> {
+        let mut update = StepUpdate::default();
+        for hooks in self.built_in.iter() {
+            let shown = NextStepContext {
+                system: update.system.as_deref().unwrap_or(context.system),
+                messages: update.messages.as_deref().unwrap_or(context.messages),
+                ..context
+            };
+            if let Some(change) = caught(hooks.prepare_next_step(&shown)).await? {
+                update.merge(change);
+            }
+        }
+        Ok(update)
+    }
+
+    /// Asks the built-in hooks whether the turn should end here. All are asked.
+    ///
+    /// # Errors
+    ///
+    /// If one of them fails.
+    pub async fn should_stop_after_step(&self, context: NextStepContext<'_>) -> Result<bool, HookError> {
+        let mut stop = false;
+        for hooks in self.built_in.iter() {
+            stop |= caught(hooks.should_stop_after_step(&context)).await?;
+        }
+        Ok(stop)
     }
 
     /// Shows everybody a part of the stream.

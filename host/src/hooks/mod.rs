@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 pub use context::{
-    ChatErrorContext, ChatResponseContext, ChunkContext, SessionConfig, StepContext, StepFinishContext,
-    ToolCallContext, ToolResultContext, TurnContext,
+    ChatErrorContext, ChatResponseContext, ChunkContext, NextStepContext, SessionConfig, StepContext,
+    StepFinishContext, ToolCallContext, ToolResultContext, TurnContext,
 };
 pub use dispatcher::Dispatcher;
 pub use event::{Events, HookCall};
@@ -27,7 +27,7 @@ pub use snapshot::{
 };
 pub use subscriber::{Observation, Subscriber, TurnPatch};
 
-use crate::turn::{ErrorClass, StepConfig, ToolDecision, ToolOverride, TurnConfig};
+use crate::turn::{ErrorClass, ModelMessage, StepConfig, StepUpdate, ToolDecision, ToolOverride, TurnConfig};
 
 /// A stage of a turn at which an extension can be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -135,6 +135,23 @@ pub trait Hooks: Send + Sync {
     /// For each part of the stream, as it goes by. An error ends the turn.
     async fn on_chunk(&self, _chunk: &ChunkContext<'_>) -> HookResult {
         Ok(())
+    }
+
+    /// Changes the messages of one request, just before it is made; what is stored, and what the next request starts
+    /// from, stays as it is. An error ends the turn.
+    async fn transform_context(&self, _messages: &[ModelMessage]) -> HookResult<Option<Vec<ModelMessage>>> {
+        Ok(None)
+    }
+
+    /// After each step that did not fail, the last one included: changes what the rest of the turn works with. An error
+    /// ends the turn.
+    async fn prepare_next_step(&self, _step: &NextStepContext<'_>) -> HookResult<Option<StepUpdate>> {
+        Ok(None)
+    }
+
+    /// After `prepare_next_step`: whether the turn should end here. One yes is enough. An error ends the turn.
+    async fn should_stop_after_step(&self, _step: &NextStepContext<'_>) -> HookResult<bool> {
+        Ok(false)
     }
 
     /// After the turn has ended and its answer is stored. An error is logged.

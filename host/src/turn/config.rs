@@ -118,6 +118,35 @@ impl StepConfig {
     }
 }
 
+/// What a `prepare_next_step` hook may change, for the rest of the turn (`or-agent.md` §1.2, `TurnUpdate`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StepUpdate {
+    /// `provider:name` of another model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How hard the model should think: `low`, `medium`, `high` or what the provider knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
+    /// Another system prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The conversation as the model should see it from now on, what was said in this turn included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Vec<ModelMessage>>,
+}
+
+impl StepUpdate {
+    /// Takes over what `from` sets.
+    pub fn merge(&mut self, from: Self) {
+        let Self { model, reasoning_effort, system, messages } = from;
+        self.model = model.or(self.model.take());
+        self.reasoning_effort = reasoning_effort.or(self.reasoning_effort.take());
+        self.system = system.or(self.system.take());
+        self.messages = messages.or(self.messages.take());
+    }
+}
+
 /// Who set each field of a turn's config last.
 pub type Provenance = BTreeMap<ConfigField, String>;
 

@@ -1,8 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, ChatStage, InvalidInput, Json, ModelMessage, Provenance, StepConfig, ToolCall, ToolDecision,
-    ToolDefinition, ToolError, ToolOutput, ToolOverride, ToolRecord, ToolRun, Trigger, TurnConfig,
+    Answer, ChatStage, InvalidInput, Json, ModelMessage, Provenance, StepConfig, StepUpdate, ToolCall,
+    ToolDecision, ToolDefinition, ToolError, ToolOutput, ToolOverride, ToolRecord, ToolRun, Trigger,
+    TurnConfig,
 };
 
 /// What is known of a turn before it begins.
@@ -34,6 +35,8 @@ pub struct Assembly {
     pub system: String,
     /// The conversation, the new user message included.
     pub messages: Vec<ModelMessage>,
+    /// How many of them, at the end, this turn brought.
+    pub new_messages: usize,
     /// The tools, in the order in which they are offered.
     pub tools: Vec<ToolDefinition>,
 }
@@ -71,6 +74,10 @@ pub enum Effect {
     AfterToolCall(Box<ToolRecord>),
     /// Call the `on_step_finish` hooks for the last of [`TurnMachine::steps`]; answered by [`Outcome::StepFinished`].
     FinishStep,
+    /// Call the `prepare_next_step` hooks, after the last step too; answered by [`Outcome::NextStepPrepared`].
+    PrepareNextStep,
+    /// Call the `should_stop_after_step` hooks; answered by [`Outcome::StopDecided`].
+    DecideStop,
     /// Store [`TurnMachine::message`]; answered by [`Outcome::Stored`].
     Store,
     /// Tell the hooks how it ended; answered by [`Outcome::Told`].
@@ -111,6 +118,10 @@ pub enum Outcome {
     ToolReviewed(String, ToolOverride),
     /// Of [`Effect::FinishStep`].
     StepFinished,
+    /// Of [`Effect::PrepareNextStep`].
+    NextStepPrepared(Box<StepUpdate>),
+    /// Of [`Effect::DecideStop`].
+    StopDecided(bool),
     /// Of [`Effect::Store`].
     Stored,
     /// Of [`Effect::Tell`].
@@ -171,6 +182,8 @@ impl Outcome {
             Self::ToolRan { .. } => "ToolRan",
             Self::ToolReviewed(..) => "ToolReviewed",
             Self::StepFinished => "StepFinished",
+            Self::NextStepPrepared(_) => "NextStepPrepared",
+            Self::StopDecided(_) => "StopDecided",
             Self::Stored => "Stored",
             Self::Told => "Told",
             Self::Failed(_) => "Failed",

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::batch::{self, Batch, BatchEffect};
 use super::{
     Answer, AnswerPart, Assembly, CallSettings, ChatStage, ConfigChange, Effect, ModelCall, ModelMessage,
-    Outcome, Provenance, Role, StepConfig, StepRecord, ToolCall, ToolDefinition, ToolRecord, TurnConfig,
-    TurnEnd, TurnStart, TurnStatus, UiMessage, UiRole, Unexpected, Usage,
+    Outcome, Provenance, Role, StepConfig, StepRecord, StepUpdate, ToolCall, ToolDefinition, ToolRecord,
+    TurnConfig, TurnEnd, TurnStart, TurnStatus, UiMessage, UiRole, Unexpected, Usage,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ enum Phase {
     CallModel,
     Tools(Batch),
     FinishStep { waits_for_client: bool },
+    PrepareNextStep { waits_for_client: bool },
+    DecideStop { waits_for_client: bool },
     Store,
     Tell,
     Finished,
@@ -40,6 +42,8 @@ enum Phase {
 ///         Effect::BeforeStep => Outcome::StepConfigured(Default::default()),
 ///         Effect::CallModel => Outcome::ModelAnswered(Answer::default()),
 ///         Effect::FinishStep => Outcome::StepFinished,
+///         Effect::PrepareNextStep => Outcome::NextStepPrepared(Default::default()),
+///         Effect::DecideStop => Outcome::StopDecided(false),
 ///         Effect::Store => Outcome::Stored,
 ///         Effect::Tell(_) => Outcome::Told,
 ///         Effect::Finished(end) => break end,
@@ -59,6 +63,8 @@ pub struct TurnMachine {
     step_config: StepConfig,
     /// Finished steps; while tools run or a step finishes, the last one is the current one.
     steps: Vec<StepRecord>,
+    /// The first step that the model is still shown as it was: a hook has put other messages in place of those before.
+    shown_from: usize,
     phase: Phase,
     end: Option<TurnEnd>,
 }
@@ -74,6 +80,7 @@ impl TurnMachine {
             provenance: Provenance::new(),
             step_config: StepConfig::default(),
             steps: Vec::new(),
+            shown_from: 0,
             phase: Phase::Assemble,
             end: None,
         }
@@ -98,6 +105,8 @@ impl TurnMachine {
                 None => Effect::FinishStep,
             },
             Phase::FinishStep { .. } => Effect::FinishStep,
+            Phase::PrepareNextStep { .. } => Effect::PrepareNextStep,
+            Phase::DecideStop { .. } => Effect::DecideStop,
             Phase::Store => Effect::Store,
             Phase::Tell => Effect::Tell(self.end()),
             Phase::Finished => Effect::Finished(self.end()),
@@ -170,8 +179,17 @@ impl TurnMachine {
             }
             (Phase::Tools(batch), Outcome::ToolReviewed(id, change)) => batch.reviewed(&id, change),
             (Phase::FinishStep { waits_for_client }, Outcome::StepFinished) => {
-                let waits_for_client = *waits_for_client;
-                self.step_finished(waits_for_client);
+                self.phase = Phase::PrepareNextStep { waits_for_client: *waits_for_client };
+                true
+            }
+            (Phase::PrepareNextStep { waits_for_client }, Outcome::NextStepPrepared(update)) => {
+                self.phase = Phase::DecideStop { waits_for_client: *waits_for_client };
+                self.update(*update);
+                true
+            }
+            (Phase::DecideStop { waits_for_client }, Outcome::StopDecided(stop)) => {
+                let stop = stop || *waits_for_client;
+                self.step_finished(stop);
                 true
             }
             (Phase::Store, Outcome::Stored) => {
@@ -209,11 +227,25 @@ impl TurnMachine {
         self.phase = Phase::FinishStep { waits_for_client };
     }
 
-    fn step_finished(&mut self, waits_for_client: bool) {
+    /// Changes what the rest of the turn works with.
+    fn update(&mut self, update: StepUpdate) {
+        self.config.model = update.model.or(self.config.model.take());
+        let effort = &mut self.config.settings.reasoning_effort;
+        *effort = update.reasoning_effort.or(effort.take());
+        if update.system.is_some() {
+            self.config.instructions = update.system;
+        }
+        if update.messages.is_some() {
+            self.config.messages = update.messages;
+            self.shown_from = self.steps.len();
+        }
+    }
+
+    fn step_finished(&mut self, stop: bool) {
         let records = self.steps.last().map(|step| &*step.records).unwrap_or_default();
         let terminate = records.iter().all(|record| record.terminate);
         let limit = usize::try_from(self.max_steps()).unwrap_or(usize::MAX);
-        if waits_for_client || terminate || self.steps.len() >= limit {
+        if stop || terminate || self.steps.len() >= limit {
             self.end = Some(TurnEnd { status: TurnStatus::Completed, error: None, stage: None });
             self.phase = Phase::Store;
         } else {
@@ -298,10 +330,27 @@ impl TurnMachine {
         &self.steps
     }
 
+    /// What this turn has added to the conversation: what it began with, and its steps as they were.
+    #[must_use]
+    pub fn new_messages(&self) -> Vec<ModelMessage> {
+        let old = self.assembly.messages.len().saturating_sub(self.assembly.new_messages);
+        let mut messages = self.assembly.messages[old..].to_vec();
+        for step in &self.steps {
+            step.push_messages(&mut messages);
+        }
+        messages
+    }
+
     /// The number of the step that is under way, or comes next, from 0.
     #[must_use]
     pub fn step_number(&self) -> u32 {
-        let current = matches!(self.phase, Phase::Tools(_) | Phase::FinishStep { .. });
+        let current = matches!(
+            self.phase,
+            Phase::Tools(_)
+                | Phase::FinishStep { .. }
+                | Phase::PrepareNextStep { .. }
+                | Phase::DecideStop { .. }
+        );
         u32::try_from(self.steps.len() - usize::from(current && !self.steps.is_empty())).unwrap_or(u32::MAX)
     }
 
@@ -349,7 +398,7 @@ impl TurnMachine {
         if self.steps.is_empty() && messages.last().is_some_and(|message| message.role == Role::Assistant) {
             messages.push(ModelMessage::text(Role::User, CONTINUE));
         }
-        for step in &self.steps {
+        for step in self.steps.iter().skip(self.shown_from) {
             step.push_messages(&mut messages);
         }
         messages
@@ -425,6 +474,8 @@ impl Phase {
             Self::CallModel => "ModelAnswered",
             Self::Tools(_) => "the outcome of a tool call that is due",
             Self::FinishStep { .. } => "StepFinished",
+            Self::PrepareNextStep { .. } => "NextStepPrepared",
+            Self::DecideStop { .. } => "StopDecided",
             Self::Store => "Stored",
             Self::Tell => "Told",
             Self::Finished => "nothing any more",

@@ -29,7 +29,7 @@ pub use call::{
     CallOutcome, InvalidInput, Replay, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolRecord,
 };
 pub use chunk::Chunk;
-pub use config::{CallSettings, ConfigChange, ConfigField, Provenance, StepConfig, TurnConfig};
+pub use config::{CallSettings, ConfigChange, ConfigField, Provenance, StepConfig, StepUpdate, TurnConfig};
 pub use decision::{ToolDecision, ToolOverride};
 pub use effect::{Assembly, Effect, Outcome, TurnEnd, TurnStart, TurnStatus, Unexpected};
 pub use error::{ChatStage, ErrorClass};

@@ -34,6 +34,7 @@ fn assembly() -> Assembly {
         model: "test:m".into(),
         system: "SYS".into(),
         messages: vec![ModelMessage::text(Role::User, "go")],
+        new_messages: 1,
         tools: vec![tool("add"), tool("echo")],
     }
 }
@@ -67,6 +68,9 @@ fn drive(
     let mut asked = 0;
     for _ in 0..1000 {
         let effect = turn.next();
+        if let Effect::Finished(end) = effect {
+            return end;
+        }
         let outcome = change(turn, &effect).unwrap_or_else(|| match effect.clone() {
             Effect::Assemble => Outcome::Assembled(Box::new(assembly())),
             Effect::BeforeTurn => Outcome::TurnConfigured(Box::default(), Provenance::new()),
@@ -88,13 +92,11 @@ fn drive(
                 Outcome::ToolReviewed(record.call.tool_call_id, ToolOverride::default())
             }
             Effect::FinishStep => Outcome::StepFinished,
+            Effect::PrepareNextStep => Outcome::NextStepPrepared(Box::default()),
+            Effect::DecideStop => Outcome::StopDecided(false),
             Effect::Store => Outcome::Stored,
-            Effect::Tell(_) => Outcome::Told,
-            Effect::Finished(end) => return Outcome::Failed(serde_json::to_string(&end).unwrap()),
+            Effect::Tell(_) | Effect::Finished(_) => Outcome::Told,
         });
-        if let Effect::Finished(end) = effect {
-            return end;
-        }
         turn.apply(outcome).unwrap();
     }
     panic!("the turn does not end");
@@ -317,4 +319,63 @@ fn a_turn_goes_on_from_its_stored_state_at_any_point() {
         None
     });
     assert!(stored > 10, "{stored}");
+}
+
+#[test]
+fn the_next_step_may_have_another_model_effort_and_context() {
+    let mut turn = start();
+    let mut asked = Vec::new();
+    drive(&mut turn, &[calls(&[("c0", "add")]), calls(&[("c1", "add")]), says("done")], |turn, effect| {
+        match effect {
+            Effect::PrepareNextStep if turn.steps().len() == 1 => {
+                assert_eq!(turn.step_number(), 0);
+                let last = turn.messages().split_off(2);
+                Some(Outcome::NextStepPrepared(Box::new(StepUpdate {
+                    model: Some("test:other".into()),
+                    reasoning_effort: Some("high".into()),
+                    system: Some("NEW".into()),
+                    messages: Some(last),
+                })))
+            }
+            Effect::CallModel => {
+                let call = turn.model_call();
+                let roles: Vec<Role> = call.messages.iter().map(|message| message.role).collect();
+                asked.push((
+                    turn.model().to_owned(),
+                    call.settings.reasoning_effort,
+                    call.system.unwrap(),
+                    roles,
+                ));
+                None
+            }
+            _ => None,
+        }
+    });
+    let (user, assistant, tool) = (Role::User, Role::Assistant, Role::Tool);
+    let other = |roles| ("test:other".to_owned(), Some("high".to_owned()), "NEW".to_owned(), roles);
+    assert_eq!(
+        asked,
+        [
+            ("test:m".to_owned(), None, "SYS".to_owned(), vec![user]),
+            other(vec![tool]),
+            other(vec![tool, assistant, tool])
+        ]
+    );
+    assert_eq!(turn.steps().len(), 3, "the transcript keeps every step");
+}
+
+#[test]
+fn a_stop_is_asked_for_after_every_step_and_ends_the_turn() {
+    for (stop_after, steps) in [(1, 1), (2, 2), (9, 3)] {
+        let mut turn = start();
+        let mut asked = 0;
+        let answers = [calls(&[("c0", "add")]), calls(&[("c1", "add")]), says("done")];
+        let end = drive(&mut turn, &answers, |turn, effect| {
+            (*effect == Effect::DecideStop).then(|| {
+                asked += 1;
+                Outcome::StopDecided(turn.steps().len() == stop_after)
+            })
+        });
+        assert_eq!((end.status, turn.steps().len(), asked), (TurnStatus::Completed, steps, steps));
+    }
 }

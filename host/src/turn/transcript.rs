@@ -67,7 +67,7 @@ pub enum UiPart {
     /// A model request begins.
     StepStart,
     /// A tool call, with its result once there is one.
-    Tool(ToolPart),
+    Tool(Box<ToolPart>),
     /// Any other part, kept as it came: files, sources, `data-*`.
     Other(JsonObject),
 }
@@ -196,7 +196,7 @@ impl UiMessage {
                 },
                 AnswerPart::ToolCall(call) => {
                     let record = records.iter().find(|record| record.call.tool_call_id == call.tool_call_id);
-                    UiPart::Tool(ToolPart {
+                    UiPart::Tool(Box::new(ToolPart {
                         tool_name: call.tool_name.clone(),
                         tool_call_id: call.tool_call_id.clone(),
                         input: call.input.clone(),
@@ -207,7 +207,7 @@ impl UiMessage {
                         },
                         call_provider_metadata: call.provider_metadata.clone(),
                         other: JsonObject::new(),
-                    })
+                    }))
                 }
                 AnswerPart::Source { id, url, title } => {
                     other(json!({"type": "source-url", "sourceId": id, "url": url, "title": title}))
@@ -351,7 +351,7 @@ impl<'de> Deserialize<'de> for UiPart {
                     }
                     _ => ToolState::Other(state),
                 };
-                Ok(Self::Tool(ToolPart {
+                Ok(Self::Tool(Box::new(ToolPart {
                     tool_name: tool_name.to_owned(),
                     tool_call_id: take(&mut object, "toolCallId")?
                         .ok_or_else(|| D::Error::missing_field("toolCallId"))?,
@@ -359,7 +359,7 @@ impl<'de> Deserialize<'de> for UiPart {
                     state,
                     call_provider_metadata: take(&mut object, "callProviderMetadata")?,
                     other: object,
-                }))
+                })))
             }
         }
     }

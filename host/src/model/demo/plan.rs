@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    fn tool(name: &str, description: &str, schema: Json) -> ToolDefinition {
+    fn tool(name: &str, description: &str, schema: &Json) -> ToolDefinition {
         serde_json::from_value(json!({"name": name, "description": description, "inputSchema": schema}))
             .unwrap()
     }
@@ -142,19 +142,19 @@ mod tests {
             tool(
                 "calc_evaluate",
                 "[calc] Evaluates arithmetic exactly.",
-                json!({"properties": {"expression": {"type": "string"}}, "required": ["expression"]}),
+                &json!({"properties": {"expression": {"type": "string"}}, "required": ["expression"]}),
             ),
             tool(
                 "clock_now",
                 "[clock] The current time in a time zone.",
-                json!({"properties": {"timeZone": {"type": ["string", "null"]}}}),
+                &json!({"properties": {"timeZone": {"type": ["string", "null"]}}}),
             ),
             tool(
                 "clock_add_duration",
                 "[clock] Adds a duration to a time.",
-                json!({"properties": {"duration": {"type": "string"}}, "required": ["duration"]}),
+                &json!({"properties": {"duration": {"type": "string"}}, "required": ["duration"]}),
             ),
-            tool("meter_report", "[meter] What has been counted.", json!({"type": "object"})),
+            tool("meter_report", "[meter] What has been counted.", &json!({"type": "object"})),
         ]
     }
 

@@ -61,7 +61,7 @@ fn misbehave() -> Result<String> {
         "recurse" => Ok(recurse(1).to_string()),
         "output" => Ok("x".repeat(8 << 20)),
         "storage" => {
-            storage::set("big", &vec![0; 20 << 20])?;
+            storage::set("big", vec![0; 20 << 20])?;
             Ok("stored".into())
         }
         "denied" => Ok(format!("{:?} {:?}", context::get("x").err(), session::info().err())),
