@@ -7,6 +7,9 @@
 //! Begin with [`Agent`]. The rooms of the house are the modules; each says what it holds and what it may use.
 
 pub mod agent;
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod config;
 mod driver;
 pub mod extensions;
 pub mod hooks;

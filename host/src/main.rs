@@ -1,1 +1,7 @@
-fn main() {}
+//! The `lathe` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lathe::cli::main()
+}

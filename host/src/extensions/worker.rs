@@ -197,7 +197,9 @@ impl Turn {
     }
 
     fn report(&self, hook: Hook, spent: Spent) -> HookCall {
-        HookCall::new(hook, &*self.extension.manifest.name, spent.time.as_secs_f64() * 1e3, spent.fuel)
+        // To the microsecond; more digits would be noise.
+        let milliseconds = (spent.time.as_secs_f64() * 1e6).round() / 1e3;
+        HookCall::new(hook, &*self.extension.manifest.name, milliseconds, spent.fuel)
     }
 
     /// The instance and the fuel for one call; an error if the turn's fuel is gone.

@@ -1,0 +1,49 @@
+use rustyline::config::Behavior;
+use rustyline::error::ReadlineError;
+use rustyline::history::DefaultHistory;
+use rustyline::{Config, Editor};
+
+use super::Done;
+use super::print::Printer;
+use super::problem::Problem;
+use super::run::turn;
+use crate::agent::Session;
+
+type Line = Editor<(), DefaultHistory>;
+
+/// A turn for each line typed, until Ctrl-D. A turn that fails does not end it.
+pub(super) async fn run(session: &Session, printer: &mut Printer) -> Result<Done, Problem> {
+    // The terminal itself, so that standard output can go elsewhere.
+    let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(true).build();
+    let mut editor = Line::with_config(config).map_err(|error| broken(&error))?;
+    printer.note(&format!("session {}, Ctrl-D ends", session.name()));
+    loop {
+        let (returned, line) = read(editor).await?;
+        editor = returned;
+        let prompt = match line {
+            Ok(line) if line.trim().is_empty() => continue,
+            Ok(line) => line,
+            // Ctrl-C drops the line.
+            Err(ReadlineError::Interrupted) => continue,
+            Err(ReadlineError::Eof) => return Ok(Done::Well),
+            Err(error) => return Err(broken(&error)),
+        };
+        if turn(session, prompt, printer).await == Done::Interrupted {
+            return Ok(Done::Interrupted);
+        }
+    }
+}
+
+/// On a thread where waiting holds nobody up.
+async fn read(mut editor: Line) -> Result<(Line, Result<String, ReadlineError>), Problem> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let line = editor.readline("> ");
+        (editor, line)
+    });
+    reading.await.map_err(|error| Problem::new(format!("cannot read the terminal: {error}")))
+}
+
+fn broken(error: &ReadlineError) -> Problem {
+    Problem::new(format!("cannot read the terminal: {error}"))
+        .hint("give the prompt as argument, or one a line on standard input")
+}

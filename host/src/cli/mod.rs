@@ -1,0 +1,90 @@
+//! The `lathe` binary: what can be typed, and what is printed for it.
+//!
+//! No logic of its own but for the building of extension crates. May use everything; nothing uses it.
+
+mod args;
+mod build;
+mod cargo;
+mod chat;
+mod dev;
+mod ext;
+mod host;
+mod input;
+mod inspect;
+mod logs;
+mod print;
+mod problem;
+mod progress;
+mod run;
+mod snippet;
+mod style;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command, ExtCommand};
+use problem::Problem;
+
+use crate::config::Config;
+
+/// What a command comes to, but for a [`Problem`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Done {
+    /// All is well: exit code 0.
+    Well,
+    /// A turn ended in an error, or was cancelled: 1.
+    TurnFailed,
+    /// Told to stop for the second time: 130, as a shell says of a process ended by Ctrl-C.
+    Interrupted,
+}
+
+impl From<Done> for ExitCode {
+    fn from(done: Done) -> Self {
+        Self::from(match done {
+            Done::Well => 0,
+            Done::TurnFailed => 1,
+            Done::Interrupted => 130,
+        })
+    }
+}
+
+/// Runs the command line that the process was started with.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Of help and of mistakes alike; a closed pipe is no one's loss.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        }
+    };
+    match start(cli) {
+        Ok(done) => done.into(),
+        Err(problem) => {
+            problem.print();
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn start(cli: Cli) -> Result<Done, Problem> {
+    let trace = matches!(&cli.command, Command::Dev(args) | Command::Run(args) if args.trace);
+    logs::start(trace)?;
+    let config = Config::load(cli.config.as_deref())?;
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| Problem::new(format!("cannot start the async runtime: {error}")))?;
+    let done = runtime.block_on(async {
+        match cli.command {
+            Command::Dev(args) => Box::pin(dev::run(args, config)).await,
+            Command::Run(args) => Box::pin(run::run(args, config)).await,
+            Command::Build { dir } => build::run(dir, &config).await,
+            Command::Ext(ExtCommand::List(args)) => ext::list(args, config).await,
+            Command::Inspect(args) => inspect::run(args, config).await,
+        }
+    });
+    // A thread may wait for standard input for ever.
+    runtime.shutdown_background();
+    done
+}

@@ -1,0 +1,212 @@
+//! `lathe.toml`: what the operator has set.
+//!
+//! Plain data, read and checked. May use the settings types of `extensions` and `model`; acts on nothing.
+
+mod error;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+pub use error::{ConfigError, Mistake};
+
+use crate::extensions::{ExtensionSettings, Limits};
+use crate::model::ProviderSettings;
+use crate::turn::JsonObject;
+
+/// The file that is read when none is named.
+pub const FILE: &str = "lathe.toml";
+
+const SYSTEM: &str = "You are a helpful assistant. Use the tools on offer where they help. \
+    If you do not know something, or a tool fails, say so.";
+
+/// The configuration. Every key has a default.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Config {
+    /// `provider:name`, or `demo`.
+    pub model: String,
+    /// The system prompt.
+    pub system: String,
+    /// The most steps of a turn.
+    pub max_steps: NonZeroU32,
+    /// The folder of the database and of the compile cache.
+    pub data: PathBuf,
+    /// Which extensions, and in which order.
+    pub extensions: Extensions,
+    /// What is set for single extensions, by name.
+    pub extension: BTreeMap<String, ExtensionSection>,
+    /// Model providers added or changed, by name.
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// The file that was read; none if these are the defaults.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+}
+
+/// `[extensions]`: which extensions, and in which order.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Extensions {
+    /// The folder; must exist if it is set. Default: `extensions`, if there.
+    pub dir: Option<PathBuf>,
+    /// Names of those that come first; the others follow by file name.
+    pub order: Vec<String>,
+}
+
+/// `[extension.NAME]`: what is set for one extension.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct ExtensionSection {
+    /// What its `settings` returns.
+    #[serde(deserialize_with = "settings::json")]
+    pub settings: JsonObject,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            model: "demo".into(),
+            system: SYSTEM.into(),
+            max_steps: NonZeroU32::MIN.saturating_add(9),
+            data: ".lathe".into(),
+            extensions: Extensions::default(),
+            extension: BTreeMap::new(),
+            providers: BTreeMap::new(),
+            file: None,
+        }
+    }
+}
+
+impl Config {
+    /// Reads `file`, which must exist; or else [`FILE`] of the current folder, if there; or else the defaults.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or has something in it that is not known or of the wrong type.
+    pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
+        let (path, text) = match (file, std::fs::read_to_string(file.unwrap_or(Path::new(FILE)))) {
+            (file, Ok(text)) => (file.unwrap_or(Path::new(FILE)), text),
+            (None, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            (file, Err(error)) => {
+                return Err(ConfigError::Read { file: file.unwrap_or(Path::new(FILE)).to_owned(), error });
+            }
+        };
+        Ok(Self::parse(&text, path)?)
+    }
+
+    /// Reads the text of `file`. Relative paths in it are taken from the file's folder.
+    ///
+    /// # Errors
+    ///
+    /// If something in it is not known or of the wrong type.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, Box<Mistake>> {
+        let mut config: Self = toml::from_str(text).map_err(|error| Mistake::new(file, text, &error))?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        config.data = folder.join(&config.data);
+        config.extensions.dir = config.extensions.dir.map(|dir| folder.join(dir));
+        if let Some(script) = config.model.strip_prefix("scripted:") {
+            config.model = format!("scripted:{}", folder.join(script).display());
+        }
+        config.file = Some(file.to_owned());
+        Ok(config)
+    }
+
+    /// The folder of the extensions.
+    #[must_use]
+    pub fn extensions_dir(&self) -> &Path {
+        self.extensions.dir.as_deref().unwrap_or(Path::new("extensions"))
+    }
+
+    /// The file of the sessions.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.data.join("lathe.db")
+    }
+
+    /// The folder of compiled extensions.
+    #[must_use]
+    pub fn cache(&self) -> PathBuf {
+        self.data.join("cache")
+    }
+
+    /// What is set for single extensions, as the loader takes it.
+    #[must_use]
+    pub fn extension_settings(&self) -> BTreeMap<String, ExtensionSettings> {
+        let sections = self.extension.clone().into_iter();
+        sections
+            .map(|(name, ExtensionSection { settings, limits })| {
+                (name, ExtensionSettings { settings, limits })
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(text: &str) -> Config {
+        Config::parse(text, Path::new("conf/lathe.toml")).unwrap()
+    }
+
+    #[test]
+    fn nothing_set_is_the_defaults() {
+        let file = Some("lathe.toml".into());
+        assert_eq!(Config::parse("", Path::new("lathe.toml")).unwrap(), Config { file, ..Config::default() });
+        assert_eq!(Config::default().max_steps.get(), 10);
+        assert_eq!(Config::default().extensions_dir(), Path::new("extensions"));
+    }
+
+    #[test]
+    fn paths_are_taken_from_the_files_folder() {
+        let config = parse("model = \"scripted:s.json\"\ndata = \"state\"\n[extensions]\ndir = \"/opt/x\"");
+        assert_eq!(config.model, "scripted:conf/s.json");
+        assert_eq!(config.database(), Path::new("conf/state/lathe.db"));
+        assert_eq!(config.cache(), Path::new("conf/state/cache"));
+        assert_eq!(config.extensions_dir(), Path::new("/opt/x"));
+        assert_eq!(parse("[extensions]\ndir = \"e\"").extensions_dir(), Path::new("conf/e"));
+    }
+
+    #[test]
+    fn an_extension_gets_its_settings_as_json_and_its_limits() {
+        let config = parse(
+            "[extension.a]\nsettings = { z = [1, 2.5, true], since = 2026-01-02, in = { x = \"y\" } }\n\
+             [extension.a.limits]\nfuel-per-call = 7\n[extension.b]",
+        );
+        let mut settings = config.extension_settings();
+        let a = settings.remove("a").unwrap();
+        assert_eq!(json!(a.settings), json!({"z": [1, 2.5, true], "since": "2026-01-02", "in": {"x": "y"}}));
+        assert_eq!(a.limits, Limits { fuel_per_call: 7, ..Limits::default() });
+        assert_eq!(settings.remove("b").unwrap(), ExtensionSettings::default());
+    }
+
+    #[test]
+    fn the_repositorys_own_file_is_good() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lathe.toml");
+        let config = Config::load(Some(&file)).unwrap();
+        assert_eq!(
+            Config {
+                file: None,
+                data: Config::default().data,
+                extensions: Extensions::default(),
+                extension: BTreeMap::new(),
+                ..config.clone()
+            },
+            Config::default()
+        );
+        assert!(config.extension["house-rules"].settings.contains_key("rules"));
+    }
+
+    #[test]
+    fn a_file_that_is_named_must_be_there() {
+        let error = Config::load(Some(Path::new("/nowhere/lathe.toml"))).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read the configuration /nowhere/lathe.toml: "), "{error}");
+    }
+}
