@@ -55,6 +55,14 @@ pub enum LoadReason {
     /// The manifest is not usable.
     #[error("{0}")]
     Manifest(#[from] ManifestError),
+    /// One of its tools would be offered under the name of another's.
+    #[error("its tool would be offered as \"{tool}\", as one of \"{other}\" already is; rename one of them")]
+    ToolClash {
+        /// The full name.
+        tool: String,
+        /// The extension that was there before.
+        other: String,
+    },
     /// Its name is taken.
     #[error(
         "its name \"{name}\" clashes with \"{other}\" of {}: their tools would have the same names; rename one of them", .other_file.display()

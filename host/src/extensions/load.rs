@@ -64,7 +64,8 @@ pub struct Loaded {
 struct Opened {
     file: PathBuf,
     digest: String,
-    entry: Entry,
+    manifest: Manifest,
+    pre: ExtensionPre<State>,
     compiled: bool,
 }
 
@@ -143,7 +144,7 @@ impl Loader {
             }
         }
         let place = |opened: &Opened| {
-            let name = &opened.entry.manifest.name;
+            let name = &opened.manifest.name;
             self.order.iter().position(|listed| listed == name).unwrap_or(usize::MAX)
         };
         fit.sort_by_key(place);
@@ -162,36 +163,49 @@ impl Loader {
     /// Compiled code and manifest of a file, from the cache or from the file itself.
     async fn open(&self, file: &Path) -> Result<Opened, LoadReason> {
         let bytes = tokio::fs::read(file).await.map_err(|error| LoadReason::Read(error.to_string()))?;
-        let digest = cache::digest(&bytes);
-        if let Some(entry) = self.cache.as_ref().and_then(|cache| cache.get(&self.sandbox.engine, &digest)) {
-            return Ok(Opened { file: file.to_owned(), digest, entry, compiled: false });
-        }
+        let (sandbox, cache) = (self.sandbox.clone(), self.cache.clone());
+        // Off the runtime's threads, and several files at once: it is all computing.
+        let (bytes, digest, cached) = blocking(move || {
+            let digest = cache::digest(&bytes);
+            let entry = cache.and_then(|cache| cache.get(&sandbox.engine, &digest));
+            let cached = entry.map(|entry| link(&sandbox, &entry.component).map(|pre| (pre, entry.manifest)));
+            (bytes, digest, cached)
+        })
+        .await?;
+        let compiled = cached.is_none();
+        let (pre, manifest) = match cached {
+            Some(cached) => cached?,
+            None => self.compile(file, &digest, bytes).await?,
+        };
+        Ok(Opened { file: file.to_owned(), digest, manifest, pre, compiled })
+    }
+
+    async fn compile(
+        &self,
+        file: &Path,
+        digest: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(ExtensionPre<State>, Manifest), LoadReason> {
         check_header(&bytes)?;
         self.progress.compiling(file);
-        let entry = self.compile(bytes).await;
+        let sandbox = self.sandbox.clone();
+        let compiled = blocking(move || {
+            let component = Component::from_binary(&sandbox.engine, &bytes)
+                .map_err(|error| LoadReason::Invalid(format!("{error:#}")))?;
+            check_world(&sandbox.engine, &component)?;
+            let pre = link(&sandbox, &component)?;
+            Ok((component, pre))
+        })
+        .await
+        .flatten();
         self.progress.compiled(file);
-        let entry = entry?;
-        if let Some(cache) = &self.cache {
-            cache.put(&digest, &entry);
-        }
-        Ok(Opened { file: file.to_owned(), digest, entry, compiled: true })
-    }
-
-    async fn compile(&self, bytes: Vec<u8>) -> Result<Entry, LoadReason> {
-        let engine = self.sandbox.engine.clone();
-        let compiled = tokio::task::spawn_blocking(move || Component::from_binary(&engine, &bytes)).await;
-        let component = compiled
-            .map_err(|error| LoadReason::Invalid(error.to_string()))?
-            .map_err(|error| LoadReason::Invalid(format!("{error:#}")))?;
-        check_world(&self.sandbox.engine, &component)?;
-        let pre = self.link(&component)?;
+        let (component, pre) = compiled?;
         let manifest = self.describe(&pre).await.map_err(LoadReason::Describe)?;
-        Ok(Entry { component, manifest: Manifest::check(manifest)? })
-    }
-
-    fn link(&self, component: &Component) -> Result<ExtensionPre<State>, LoadReason> {
-        let linked = self.sandbox.linker.instantiate_pre(component).and_then(ExtensionPre::new);
-        linked.map_err(|error| LoadReason::Link(format!("{error:#}")))
+        let entry = Entry { component, manifest: Manifest::check(manifest)? };
+        if let Some(cache) = &self.cache {
+            cache.put(digest, &entry);
+        }
+        Ok((pre, entry.manifest))
     }
 
     async fn describe(
@@ -211,7 +225,7 @@ impl Loader {
 
     /// Decides whether it may stand beside the ones that are there.
     fn admit(&self, opened: Opened, there: &[Arc<Extension>]) -> Result<Extension, LoadReason> {
-        let Opened { file, digest, entry: Entry { component, manifest }, .. } = opened;
+        let Opened { file, digest, manifest, pre, .. } = opened;
         let prefix = manifest.prefix();
         if let Some(other) = there.iter().find(|other| other.manifest.prefix() == prefix) {
             return Err(LoadReason::NameClash {
@@ -220,7 +234,15 @@ impl Loader {
                 other_file: other.file.clone(),
             });
         }
-        let pre = self.link(&component)?;
+        for tool in &manifest.tools {
+            let tool = manifest.tool_name(tool);
+            let offers = |other: &Extension| {
+                other.manifest.tools.iter().any(|theirs| other.manifest.tool_name(theirs) == tool)
+            };
+            if let Some(other) = there.iter().find(|other| offers(other)) {
+                return Err(LoadReason::ToolClash { tool, other: other.manifest.name.clone() });
+            }
+        }
         let settings = self.settings.get(&manifest.name).cloned().unwrap_or_default();
         let asked = manifest.permissions.asked();
         if !asked.is_empty() {
@@ -269,6 +291,16 @@ pub struct Interfaces {
     pub imports: Vec<String>,
     /// By full name.
     pub exports: Vec<String>,
+}
+
+/// Computes on a thread where that holds nobody up.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, LoadReason> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| LoadReason::Invalid(error.to_string()))
+}
+
+fn link(sandbox: &Sandbox, component: &Component) -> Result<ExtensionPre<State>, LoadReason> {
+    let linked = sandbox.linker.instantiate_pre(component).and_then(ExtensionPre::new);
+    linked.map_err(|error| LoadReason::Link(format!("{error:#}")))
 }
 
 /// Tells what is no component from what is a broken one, by the first eight bytes.
