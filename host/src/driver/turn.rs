@@ -173,7 +173,14 @@ impl TurnDriver {
         }
     }
 
-    async fn before_step(&self) -> Outcome {
+    async fn before_step(&mut self) -> Outcome {
+        if !self.started {
+            self.started = true;
+            let message_id = self.machine.start().message_id.clone();
+            if let Err(error) = self.show(Chunk::Start { message_id }).await {
+                return Outcome::Failed(error.to_string());
+            }
+        }
         let machine = &self.machine;
         let (messages, offered) = (machine.messages(), machine.tools());
         let context = StepContext {
@@ -192,13 +199,6 @@ impl TurnDriver {
     }
 
     async fn call_model(&mut self) -> Outcome {
-        if !self.started {
-            self.started = true;
-            let message_id = self.machine.start().message_id.clone();
-            if let Err(error) = self.show(Chunk::Start { message_id }).await {
-                return Outcome::Failed(error.to_string());
-            }
-        }
         let model = match self.setup.find_model(self.machine.model()) {
             Ok(model) => model,
             Err(error) => return Outcome::ModelFailed(error, Answer::default()),
@@ -436,7 +436,10 @@ impl TurnDriver {
             TurnStatus::Aborted => Chunk::Abort,
             TurnStatus::Error => Chunk::Error { error: error.cloned().unwrap_or_default() },
         };
-        if let Err(error) = self.show(chunk).await {
+        // A turn that failed before its stream has no stream to watch.
+        if end.stage.is_some() {
+            self.events.send(TurnEvent::Chunk(chunk));
+        } else if let Err(error) = self.show(chunk).await {
             tracing::warn!(hook = "onChunk", "a built-in hook failed after the turn's end: {error}");
         }
         if end.stage.is_none() {

@@ -104,7 +104,7 @@ pub struct StepFinishSnapshot {
     pub reasoning_text: String,
     /// How many tools it called.
     pub tool_call_count: u32,
-    /// How many calls were executed.
+    /// How many calls have an output, not an error.
     pub tool_result_count: u32,
     /// What the step cost.
     pub usage: Usage,
@@ -188,16 +188,13 @@ impl From<&ToolResultContext<'_>> for ToolResultSnapshot {
 impl From<&StepFinishContext<'_>> for StepFinishSnapshot {
     fn from(context: &StepFinishContext<'_>) -> Self {
         let answer = &context.step.answer;
-        let executed = |outcome| matches!(outcome, CallOutcome::Invalid | CallOutcome::Cancelled);
         Self {
             step_number: context.step_number,
             finish_reason: answer.finish_reason,
             text: answer.text(),
             reasoning_text: answer.reasoning_text(),
             tool_call_count: count(answer.tool_calls().count()),
-            tool_result_count: count(
-                context.step.records.iter().filter(|record| !executed(record.outcome)).count(),
-            ),
+            tool_result_count: count(context.step.records.iter().filter(|record| record.success()).count()),
             usage: answer.usage,
             provider_metadata: answer.provider_metadata.clone(),
         }

@@ -1,0 +1,112 @@
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// One case: what goes in, and what came of it when it was recorded. The format is in
+/// `conformance/README.md` of the recordings.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Case {
+    #[serde(default)]
+    pub(crate) name: String,
+    /// Only cases of the Go library have it.
+    #[serde(default)]
+    source: Option<Value>,
+    #[serde(default)]
+    pub(crate) host: Host,
+    #[serde(default)]
+    pub(crate) extensions: Vec<Value>,
+    #[serde(default)]
+    pub(crate) model: Vec<Value>,
+    #[serde(default)]
+    turns: Option<Vec<Turn>>,
+    pub(crate) expect: Value,
+}
+
+/// The agent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Host {
+    pub(crate) system: Option<String>,
+    pub(crate) tools: Map<String, Value>,
+    pub(crate) hooks: Map<String, Value>,
+    pub(crate) max_steps: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Turn {
+    #[serde(default)]
+    user: String,
+}
+
+impl Case {
+    pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(file)?;
+        let mut case: Self = serde_json::from_str(&text).context("it is not a case")?;
+        if case.name.is_empty() {
+            case.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        }
+        ensure!(case.source.is_some() || !case.model.is_empty(), "the model has nothing to say");
+        Ok(case)
+    }
+
+    pub(crate) fn is_of_the_go_library(&self) -> bool {
+        self.source.is_some()
+    }
+
+    pub(crate) fn system(&self) -> &str {
+        self.host.system.as_deref().unwrap_or("SYS")
+    }
+
+    /// The user's messages.
+    pub(crate) fn turns(&self) -> Vec<&str> {
+        self.turns.as_ref().map_or_else(|| vec!["go"], |turns| turns.iter().map(|turn| &*turn.user).collect())
+    }
+
+    /// The script in the words of the scripted model.
+    pub(crate) fn script(&self) -> Value {
+        self.model.iter().map(entry).collect()
+    }
+
+    /// The calls that the script can make: id, tool and input.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        let calls = self.model.iter().filter_map(|entry| entry["toolCalls"].as_array()).flatten();
+        calls.map(|call| {
+            (
+                call["id"].as_str().unwrap_or_default(),
+                call["name"].as_str().unwrap_or_default(),
+                &call["input"],
+            )
+        })
+    }
+}
+
+/// The schema that a tool of a case stands for.
+pub(crate) fn schema(tool: &Value) -> Value {
+    let or = |key: &str, default: Value| tool.get(key).cloned().unwrap_or(default);
+    json!({"type": "object", "properties": or("parameters", json!({})), "required": or("required", json!([]))})
+}
+
+fn entry(entry: &Value) -> Value {
+    let mut entry = entry.clone();
+    let number = |key: &str, default: u64| entry["usage"][key].as_u64().unwrap_or(default);
+    let (input, output) = (number("input", 10), number("output", 5));
+    entry["usage"] = json!({
+        "inputTokens": input,
+        "outputTokens": output,
+        "totalTokens": input + output,
+        "reasoningTokens": number("reasoning", 0),
+        "cachedInputTokens": number("cached", 0),
+    });
+    // An empty list is a part without deltas; without the key there is no part.
+    for key in ["text", "reasoning"] {
+        if entry[key].as_array().is_some_and(Vec::is_empty) {
+            entry[key] = json!([{"holdMs": 0}]);
+        }
+    }
+    if let Value::Object(fields) = &mut entry {
+        fields.retain(|_, field| !field.is_null());
+    }
+    entry
+}

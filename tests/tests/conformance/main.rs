@@ -1,0 +1,102 @@
+//! Recorded behaviour of the systems that this host follows, played on it with real guests.
+//!
+//! `LATHE_CONFORMANCE=DIR` plays the cases of that folder instead of those of `tests/conformance/`.
+
+#![allow(clippy::print_stdout, reason = "a line for each case")]
+
+mod case;
+mod compare;
+mod differences;
+mod guest;
+mod host;
+mod play;
+mod sequence;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use lathe_tests::guests::{guest, root};
+
+use case::Case;
+use differences::Differences;
+use play::Player;
+
+/// Of one case, all its pauses included.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("the cases could not be played: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Plays every case; true if all passed.
+async fn run() -> anyhow::Result<bool> {
+    let files = files()?;
+    let mut differences = Differences::read(&root().join("tests/conformance/differences.toml"))?;
+    let player = Player::new(&guest("probe"))?;
+    let (mut passed, mut failed) = (0, 0);
+    for file in files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let case = match Case::read(&file) {
+            Ok(case) => case,
+            Err(error) => {
+                failed += 1;
+                println!("FAIL {name}: {error:#}");
+                continue;
+            }
+        };
+        if case.is_of_the_go_library() {
+            println!("skipped {}: not played yet", case.name);
+            continue;
+        }
+        let found = match tokio::time::timeout(PATIENCE, player.play(&case)).await {
+            Ok(Ok(got)) => differences.without(&case, &case.expect, &got),
+            Ok(Err(error)) => vec![format!("it could not be played: {error:#}")],
+            Err(_) => vec![format!("it took longer than {PATIENCE:?}")],
+        };
+        if found.is_empty() {
+            passed += 1;
+            println!("ok {}", case.name);
+        } else {
+            failed += 1;
+            println!("FAIL {}: {}", case.name, found.join("\n     "));
+        }
+    }
+    differences.report();
+    println!("{passed} passed, {failed} failed");
+    Ok(failed == 0 && passed > 0)
+}
+
+fn files() -> anyhow::Result<Vec<PathBuf>> {
+    let folders = match std::env::var_os("LATHE_CONFORMANCE") {
+        // A test runs in its crate's folder, the caller stood somewhere else.
+        Some(folder) if Path::new(&folder).is_dir() => vec![PathBuf::from(folder)],
+        Some(folder) => vec![root().join(folder)],
+        None => {
+            entries(&root().join("tests/conformance"))?.into_iter().filter(|path| path.is_dir()).collect()
+        }
+    };
+    let mut files = Vec::new();
+    for folder in folders {
+        files.extend(
+            entries(&folder)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "json")),
+        );
+    }
+    Ok(files)
+}
+
+fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
+}
