@@ -2,10 +2,10 @@
 
 pub use crate::{
     CallContext, ChatError, ChatResponse, Chunk, ChunkType, ContextBlock, Error, ErrorInfo, Extension,
-    FinishReason, Permissions, Result, StepConfig, StepFinish, StepSnapshot, Tool, ToolCall, ToolChoice,
-    ToolDecision, ToolError, ToolOutcome, ToolOverride, ToolResult, Tools, TurnConfig, TurnSnapshot,
-    TurnStatus, Usage, WorkspaceAccess, context, extension, log, messages, schema, session, settings,
-    storage,
+    FinishReason, Hook, Permissions, Result, StepConfig, StepFinish, StepSnapshot, Tool, ToolCall,
+    ToolChoice, ToolDecision, ToolError, ToolOutcome, ToolOverride, ToolResult, Tools, TurnConfig,
+    TurnSnapshot, TurnStatus, Usage, WorkspaceAccess, context, extension, log, messages, schema, session,
+    settings, storage,
 };
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};

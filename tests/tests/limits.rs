@@ -31,6 +31,7 @@ async fn turn(deed: &str, limits: Limits) -> Seen {
     let settings = |settings: Value, limits| ExtensionSettings {
         settings: settings.as_object().unwrap().clone(),
         limits,
+        ..Default::default()
     };
     let loader = Loader::new().unwrap().cache(std::env::temp_dir().join("lathe-tests-cache")).settings(
         [

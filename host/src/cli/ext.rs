@@ -33,7 +33,7 @@ pub(super) async fn list(mut args: ListArgs, mut config: Config) -> Result<Done,
             hooks(&manifest.hooks),
             words(manifest.tools.iter().map(|tool| manifest.tool_name(tool))),
             words(manifest.permissions.asked()),
-            words([]),
+            words(extension.grant.names()),
             "ready".into(),
         ]
     }));
@@ -61,7 +61,7 @@ pub(super) fn ready(extension: &Extension) -> Json {
         "digest": extension.digest,
         "hooks": manifest.hooks,
         "tools": tools.collect::<Vec<Json>>(),
-        "permissions": {"asked": manifest.permissions, "granted": {}},
+        "permissions": {"asked": manifest.permissions, "granted": extension.grant},
         "health": "ready",
     })
 }

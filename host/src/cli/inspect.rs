@@ -52,7 +52,7 @@ fn about(extension: &Extension) -> Vec<Row> {
         ("hooks", manifest.hooks.iter().map(|hook| hook.name().to_owned()).collect()),
         ("tools", tools.collect()),
         ("asked", vec![words(manifest.permissions.asked())]),
-        ("granted", vec![]),
+        ("granted", vec![words(extension.grant.names())]),
         ("health", vec!["ready".into()]),
     ]
 }

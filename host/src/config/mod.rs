@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 pub use error::{ConfigError, Mistake};
 
-use crate::extensions::{ExtensionSettings, Limits};
+use crate::extensions::{ExtensionSettings, Grant, Limits};
 use crate::model::ProviderSettings;
 use crate::turn::JsonObject;
 
@@ -65,6 +65,8 @@ pub struct ExtensionSection {
     pub settings: JsonObject,
     /// What it may use.
     pub limits: Limits,
+    /// What it may do, as far as it asks for it.
+    pub grant: Grant,
 }
 
 impl Default for Config {
@@ -139,8 +141,8 @@ impl Config {
     pub fn extension_settings(&self) -> BTreeMap<String, ExtensionSettings> {
         let sections = self.extension.clone().into_iter();
         sections
-            .map(|(name, ExtensionSection { settings, limits })| {
-                (name, ExtensionSettings { settings, limits })
+            .map(|(name, ExtensionSection { settings, limits, grant })| {
+                (name, ExtensionSettings { settings, limits, grant })
             })
             .collect()
     }

@@ -13,8 +13,9 @@ use crate::hooks::{
 };
 use crate::model::{LanguageModel, ModelError, ModelErrorKind};
 use crate::turn::{
-    Answer, Assembly, Chunk, Effect, ModelCall, ModelMessage, Outcome, StepRecord, ToolCall, ToolOutput,
-    ToolRecord, ToolRun, TurnEnd, TurnMachine, TurnStart, TurnStatus, UiMessage,
+    Answer, Assembly, Chunk, ConfigField, Effect, ModelCall, ModelMessage, Outcome, Provenance, StepRecord,
+    ToolCall, ToolOutput, ToolRecord, ToolRun, TurnConfig, TurnEnd, TurnMachine, TurnStart, TurnStatus,
+    UiMessage,
 };
 
 /// New attempts at a request that failed for a passing reason, unless the turn's config says otherwise (AI SDK
@@ -164,12 +165,31 @@ impl TurnDriver {
 
     async fn before_turn(&mut self) -> Outcome {
         match self.dispatcher.before_turn(self.machine.start(), self.machine.assembly()).await {
-            Ok((config, provenance)) => {
+            Ok((mut config, mut provenance)) => {
+                self.drop_unknown_model(&mut config, &mut provenance);
                 self.deadline =
                     config.timeout_ms.and_then(|ms| self.begun.checked_add(Duration::from_millis(ms)));
                 Outcome::TurnConfigured(Box::new(config), provenance)
             }
             Err(error) => Outcome::Failed(error.to_string()),
+        }
+    }
+
+    /// A model that an extension chose and nobody knows is left out: that would be the extension's fault and the turn's
+    /// loss. One that a built-in hook chose is an error later on.
+    fn drop_unknown_model(&self, config: &mut TurnConfig, provenance: &mut Provenance) {
+        let by = provenance.get(&ConfigField::Model).cloned().unwrap_or_default();
+        let Some(model) = &config.model else { return };
+        if self.setup.extensions.iter().any(|extension| extension.manifest.name == by)
+            && let Err(error) = self.setup.find_model(model)
+        {
+            tracing::warn!(
+                extension = by,
+                hook = "beforeTurn",
+                "it chose a model that cannot be had: {error}"
+            );
+            config.reset(ConfigField::Model);
+            provenance.remove(&ConfigField::Model);
         }
     }
 

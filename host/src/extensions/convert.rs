@@ -2,13 +2,15 @@
 
 use super::bindings::exports::lathe::extension::hooks as wit;
 use super::bindings::lathe::extension::types as shared;
+use super::grant::Grant;
 use crate::hooks::{
-    ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, StepFinishSnapshot, StepSnapshot,
+    ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, Failure, StepFinishSnapshot, StepSnapshot,
     ToolCallSnapshot, ToolResultSnapshot, TurnPatch, TurnSnapshot,
 };
 use crate::turn::{
     CallOutcome, CallSettings, ChatStage, Chunk, ConfigField, ErrorClass, FinishReason, Json, JsonObject,
-    ToolChoice, ToolOutput, Trigger, TurnConfig, TurnStatus, Usage,
+    ModelMessage, StepConfig, ToolChoice, ToolDecision, ToolOutput, ToolOverride, Trigger, TurnConfig,
+    TurnStatus, Usage,
 };
 
 /// How many bytes a snapshot brings into a guest, for its fuel. Fixed-size fields do not count.
@@ -262,7 +264,7 @@ impl From<Usage> for shared::Usage {
 
 /// Reads what an extension wants changed. What cannot be read, or is out of range, or is not its to change, is left
 /// out and named; the rest counts.
-pub(super) fn patch(from: wit::TurnConfig) -> TurnPatch {
+pub(super) fn patch(from: wit::TurnConfig, grant: &Grant) -> TurnPatch {
     let mut dropped = Vec::new();
     let mut reset = Vec::new();
     for name in from.reset {
@@ -271,9 +273,7 @@ pub(super) fn patch(from: wit::TurnConfig) -> TurnPatch {
             None => dropped.push(format!("reset: there is no field \"{name}\"")),
         }
     }
-    if from.model.is_some() {
-        dropped.push("model: the permission `model` is not granted".to_owned());
-    }
+    let model = model(from.model, grant, &mut dropped);
     let mut headers = JsonObject::new();
     for (name, value) in from.headers {
         if header_is_valid(&name, &value) {
@@ -283,17 +283,12 @@ pub(super) fn patch(from: wit::TurnConfig) -> TurnPatch {
         }
     }
     let mut config = TurnConfig {
-        model: None,
+        model,
         instructions: None,
         system: from.system,
         messages: read(from.messages, "messages", &mut dropped),
         active_tools: from.active_tools,
-        tool_choice: from.tool_choice.map(|choice| match choice {
-            shared::ToolChoice::Auto => ToolChoice::Auto,
-            shared::ToolChoice::None => ToolChoice::None,
-            shared::ToolChoice::Required => ToolChoice::Required,
-            shared::ToolChoice::Tool(tool_name) => ToolChoice::Tool { tool_name },
-        }),
+        tool_choice: from.tool_choice.map(ToolChoice::from),
         max_steps: from.max_steps,
         send_reasoning: from.send_reasoning,
         max_retries: from.max_retries,
@@ -319,6 +314,72 @@ pub(super) fn patch(from: wit::TurnConfig) -> TurnPatch {
         dropped.push(format!("{}: {reason}", name.as_str().unwrap_or_default()));
     }
     TurnPatch { config, reset, dropped }
+}
+
+fn model(from: Option<String>, grant: &Grant, dropped: &mut Vec<String>) -> Option<String> {
+    if from.is_some() && !grant.model {
+        dropped.push("model: the permission `model` is not granted".to_owned());
+        return None;
+    }
+    from
+}
+
+impl From<shared::ToolChoice> for ToolChoice {
+    fn from(from: shared::ToolChoice) -> Self {
+        match from {
+            shared::ToolChoice::Auto => Self::Auto,
+            shared::ToolChoice::None => Self::None,
+            shared::ToolChoice::Required => Self::Required,
+            shared::ToolChoice::Tool(tool_name) => Self::Tool { tool_name },
+        }
+    }
+}
+
+/// Reads what an extension wants changed for a step, and says what was left out.
+pub(super) fn step_config(from: wit::StepConfig, grant: &Grant) -> (StepConfig, Vec<String>) {
+    let mut dropped = Vec::new();
+    let messages: Option<Vec<ModelMessage>> = read(from.messages, "messages", &mut dropped);
+    let config = StepConfig {
+        model: model(from.model, grant, &mut dropped),
+        system: from.system,
+        messages,
+        active_tools: from.active_tools,
+        tool_choice: from.tool_choice.map(ToolChoice::from),
+    };
+    (config, dropped)
+}
+
+/// Reads a gate's answer. What cannot be read is the gate's failure: it must not become a yes.
+pub(super) fn decision(
+    from: wit::ToolDecision,
+    extension: &str,
+    grant: &Grant,
+) -> Result<ToolDecision, Failure> {
+    Ok(match from {
+        wit::ToolDecision::Allow(input) => {
+            ToolDecision::Allow { input: input.as_deref().map(parse).transpose()? }
+        }
+        wit::ToolDecision::Block(reason) => {
+            let reason = reason.filter(|_| grant.reasons);
+            ToolDecision::Block {
+                reason: Some(reason.unwrap_or_else(|| format!("Blocked by the extension \"{extension}\"."))),
+            }
+        }
+        wit::ToolDecision::Substitute(output) => ToolDecision::Substitute { output: parse(&output)? },
+    })
+}
+
+/// Reads what a gate wants changed of a result.
+pub(super) fn tool_override(from: &wit::ToolOverride) -> Result<ToolOverride, Failure> {
+    Ok(ToolOverride {
+        output: from.output.as_deref().map(parse).transpose()?,
+        is_error: from.is_error,
+        terminate: from.terminate,
+    })
+}
+
+fn parse(text: &str) -> Result<Json, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::Malformed(error.to_string()))
 }
 
 fn read<T: serde::de::DeserializeOwned>(
@@ -374,22 +435,25 @@ mod tests {
 
     #[test]
     fn good_fields_count_and_bad_ones_are_named() {
-        let patch = patch(wit::TurnConfig {
-            system: Some("S".into()),
-            max_steps: Some(0),
-            temperature: Some(f64::NAN),
-            top_k: Some(3),
-            messages: Some("{".into()),
-            provider_options: Some("[]".into()),
-            headers: vec![
-                ("x-a".into(), "1".into()),
-                ("x\nb".into(), "2".into()),
-                ("x-c".into(), "a\r\nb".into()),
-            ],
-            model: Some("other".into()),
-            reset: vec!["temperature".into(), "colour".into()],
-            ..empty()
-        });
+        let patch = patch(
+            wit::TurnConfig {
+                system: Some("S".into()),
+                max_steps: Some(0),
+                temperature: Some(f64::NAN),
+                top_k: Some(3),
+                messages: Some("{".into()),
+                provider_options: Some("[]".into()),
+                headers: vec![
+                    ("x-a".into(), "1".into()),
+                    ("x\nb".into(), "2".into()),
+                    ("x-c".into(), "a\r\nb".into()),
+                ],
+                model: Some("other".into()),
+                reset: vec!["temperature".into(), "colour".into()],
+                ..empty()
+            },
+            &Grant::default(),
+        );
         assert_eq!(
             serde_json::to_value(&patch.config).unwrap(),
             json!({"system": "S", "topK": 3, "headers": {"x-a": "1"}})
@@ -414,7 +478,7 @@ mod tests {
     #[test]
     fn deep_json_is_refused_not_followed() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-        let patch = patch(wit::TurnConfig { messages: Some(deep), ..empty() });
+        let patch = patch(wit::TurnConfig { messages: Some(deep), ..empty() }, &Grant::default());
         assert_eq!(patch.config, TurnConfig::default());
         assert_eq!(patch.dropped.len(), 1);
     }

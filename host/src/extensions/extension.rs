@@ -4,6 +4,7 @@ use std::sync::Arc;
 use super::bindings::ExtensionPre;
 use super::bridge::Bridge;
 use super::engine::Sandbox;
+use super::grant::Grant;
 use super::instance::Instance;
 use super::limits::Limits;
 use super::manifest::Manifest;
@@ -24,6 +25,8 @@ pub struct Extension {
     pub manifest: Manifest,
     /// What it may use.
     pub limits: Limits,
+    /// What it may do: what it asks for and the operator grants.
+    pub grant: Grant,
     pub(super) sandbox: Sandbox,
     pub(super) pre: ExtensionPre<State>,
     pub(super) identity: Identity,
@@ -45,6 +48,8 @@ pub struct ExtensionSettings {
     pub settings: JsonObject,
     /// What it may use.
     pub limits: Limits,
+    /// What it may do, as far as it asks for it.
+    pub grant: Grant,
 }
 
 impl Extension {

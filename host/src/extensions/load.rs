@@ -14,6 +14,7 @@ use super::cache::{self, Cache, Entry};
 use super::engine::Sandbox;
 use super::error::{LoadError, LoadReason};
 use super::extension::{Extension, ExtensionSettings};
+use super::grant::Grant;
 use super::instance::{Instance, guarded};
 use super::limits::Limits;
 use super::manifest::Manifest;
@@ -244,17 +245,14 @@ impl Loader {
             }
         }
         let settings = self.settings.get(&manifest.name).cloned().unwrap_or_default();
-        let asked = manifest.permissions.asked();
-        if !asked.is_empty() {
-            tracing::warn!(
-                extension = &*manifest.name,
-                "it asks for {}, which this version of the host cannot grant; it runs without",
-                asked.join(", ")
-            );
+        let grant = settings.grant.within(&manifest.permissions);
+        for line in missing(&manifest, &grant) {
+            tracing::warn!(extension = &*manifest.name, "{line}");
         }
         Ok(Extension {
             identity: Extension::identity(&manifest, &settings),
             limits: settings.limits,
+            grant,
             sandbox: self.sandbox.clone(),
             file,
             digest,
@@ -291,6 +289,40 @@ pub struct Interfaces {
     pub imports: Vec<String>,
     /// By full name.
     pub exports: Vec<String>,
+}
+
+/// What an extension asks for and does not get, in plain sentences with the line that would change it.
+fn missing(manifest: &Manifest, grant: &Grant) -> Vec<String> {
+    let asked = &manifest.permissions;
+    let mut lines = Vec::new();
+    let decide: Vec<String> = asked
+        .decide
+        .iter()
+        .filter(|hook| !grant.decides(**hook))
+        .map(|hook| format!("\"{}\"", hook.name()))
+        .collect();
+    if !decide.is_empty() {
+        lines.push(format!(
+            "it asks to decide and may only watch; to allow it, add `decide = [{}]` under [extension.{}.grant]",
+            decide.join(", "),
+            manifest.name
+        ));
+    }
+    if asked.model && !grant.model {
+        lines.push(format!(
+            "it asks to choose the model and may not; to allow it, add `model = true` under [extension.{}.grant]",
+            manifest.name
+        ));
+    }
+    let others: Vec<String> =
+        asked.asked().into_iter().filter(|name| !["decide", "model"].contains(&&**name)).collect();
+    if !others.is_empty() {
+        let others = others.join(", ");
+        lines.push(format!(
+            "it asks for {others}, which this version of the host cannot grant; it runs without"
+        ));
+    }
+    lines
 }
 
 /// Computes on a thread where that holds nobody up.

@@ -13,7 +13,11 @@ use super::bindings::exports::lathe::extension::hooks as wit;
 use super::convert::{self, Size};
 use super::extension::{Extension, Services};
 use super::instance::{Instance, Spent, guarded};
-use crate::hooks::{Failure, Hook, HookCall, Observation, Subscriber, TurnPatch, TurnSnapshot};
+use crate::hooks::{
+    Failure, Hook, HookCall, Observation, StepSnapshot, Subscriber, ToolCallSnapshot, ToolResultSnapshot,
+    TurnPatch, TurnSnapshot,
+};
+use crate::turn::{StepConfig, ToolDecision, ToolOverride};
 
 /// Serves the hooks of one extension for one turn, in order, in one instance that is made when the first is due.
 pub(super) struct TurnWorker {
@@ -24,12 +28,18 @@ pub(super) struct TurnWorker {
 }
 
 enum Item {
-    Ask(Box<TurnSnapshot>, oneshot::Sender<(HookCall, Answer)>),
+    BeforeTurn(Ask<TurnSnapshot, TurnPatch>),
+    BeforeStep(Ask<Arc<StepSnapshot>, (StepConfig, Vec<String>)>),
+    BeforeToolCall(Ask<Arc<ToolCallSnapshot>, ToolDecision>),
+    AfterToolCall(Ask<Arc<ToolResultSnapshot>, ToolOverride>),
     Observe(Observation),
     Flush(oneshot::Sender<()>),
 }
 
-type Answer = Result<Option<TurnPatch>, Failure>;
+/// A question, and where its answer goes.
+struct Ask<Q, A>(Q, oneshot::Sender<(HookCall, Answer<A>)>);
+
+type Answer<A> = Result<Option<A>, Failure>;
 
 /// Grows with everything but chunks, of which it holds a bounded number: nothing that asks or that is worth keeping is
 /// ever dropped, and nobody who puts something in waits.
@@ -110,6 +120,23 @@ impl TurnWorker {
     }
 }
 
+impl TurnWorker {
+    /// Puts a question into the queue, behind everything that is to be seen first, and waits for the answer.
+    async fn ask<Q, A>(
+        &self,
+        hook: Hook,
+        question: Q,
+        item: impl FnOnce(Ask<Q, A>) -> Item,
+    ) -> (HookCall, Answer<A>) {
+        let (reply, answer) = oneshot::channel();
+        self.push(item(Ask(question, reply)));
+        answer.await.unwrap_or_else(|_| {
+            let call = HookCall::new(hook, &*self.extension.manifest.name, 0.0, 0);
+            (call, Err(Failure::Link("the turn is over".into())))
+        })
+    }
+}
+
 impl Drop for TurnWorker {
     fn drop(&mut self) {
         if let Some(task) = self.task.lock().take() {
@@ -136,13 +163,27 @@ impl Subscriber for TurnWorker {
         self.extension.manifest.hooks.contains(&hook)
     }
 
-    async fn before_turn(&self, snapshot: TurnSnapshot) -> (HookCall, Answer) {
-        let (reply, answer) = oneshot::channel();
-        self.push(Item::Ask(Box::new(snapshot), reply));
-        answer.await.unwrap_or_else(|_| {
-            let call = HookCall::new(Hook::BeforeTurn, self.name(), 0.0, 0);
-            (call, Err(Failure::Link("the turn is over".into())))
-        })
+    fn decides(&self, hook: Hook) -> bool {
+        self.extension.grant.decides(hook)
+    }
+
+    async fn before_turn(&self, snapshot: TurnSnapshot) -> (HookCall, Answer<TurnPatch>) {
+        self.ask(Hook::BeforeTurn, snapshot, Item::BeforeTurn).await
+    }
+
+    async fn before_step(
+        &self,
+        snapshot: Arc<StepSnapshot>,
+    ) -> (HookCall, Answer<(StepConfig, Vec<String>)>) {
+        self.ask(Hook::BeforeStep, snapshot, Item::BeforeStep).await
+    }
+
+    async fn before_tool_call(&self, snapshot: Arc<ToolCallSnapshot>) -> (HookCall, Answer<ToolDecision>) {
+        self.ask(Hook::BeforeToolCall, snapshot, Item::BeforeToolCall).await
+    }
+
+    async fn after_tool_call(&self, snapshot: Arc<ToolResultSnapshot>) -> (HookCall, Answer<ToolOverride>) {
+        self.ask(Hook::AfterToolCall, snapshot, Item::AfterToolCall).await
     }
 
     fn observe(&self, observation: Observation) {
@@ -160,6 +201,22 @@ impl Subscriber for TurnWorker {
     }
 }
 
+/// Asks a hook and waits for its answer: what it cost, and what it said.
+macro_rules! asked {
+    ($turn:expr, $snapshot:expr, $hook:ident) => {
+        match $turn.ready($snapshot.size()).await {
+            Err(failure) => (Spent::default(), Err(failure)),
+            Ok((mut instance, budget)) => {
+                let limit = $turn.extension.limits.hook_timeout();
+                let (spent, answer) = guarded!(&mut instance, budget, limit, |guest, store| {
+                    guest.lathe_extension_hooks().$hook(store, &$snapshot)
+                });
+                (spent, $turn.keep(instance, spent, answer))
+            }
+        }
+    };
+}
+
 struct Turn {
     extension: Arc<Extension>,
     services: Services,
@@ -175,10 +232,21 @@ impl Turn {
             match queue.next().await {
                 Next::Chunks(chunks) => self.observe(Hook::OnChunk, chunks.len(), Seen::Chunks(chunks)).await,
                 Next::Item(Item::Flush(reply)) => drop(reply.send(())),
-                Next::Item(Item::Ask(snapshot, reply)) => {
-                    let (spent, answer) = self.before_turn((*snapshot).into()).await;
-                    let call = self.report(Hook::BeforeTurn, spent);
-                    drop(reply.send((call, answer)));
+                Next::Item(Item::BeforeTurn(Ask(snapshot, reply))) => {
+                    let (spent, answer) = self.before_turn(snapshot.into()).await;
+                    drop(reply.send((self.report(Hook::BeforeTurn, spent), answer)));
+                }
+                Next::Item(Item::BeforeStep(Ask(snapshot, reply))) => {
+                    let (spent, answer) = self.before_step((&*snapshot).into()).await;
+                    drop(reply.send((self.report(Hook::BeforeStep, spent), answer)));
+                }
+                Next::Item(Item::BeforeToolCall(Ask(snapshot, reply))) => {
+                    let (spent, answer) = self.before_tool_call((&*snapshot).into()).await;
+                    drop(reply.send((self.report(Hook::BeforeToolCall, spent), answer)));
+                }
+                Next::Item(Item::AfterToolCall(Ask(snapshot, reply))) => {
+                    let (spent, answer) = self.after_tool_call((&*snapshot).into()).await;
+                    drop(reply.send((self.report(Hook::AfterToolCall, spent), answer)));
                 }
                 Next::Item(Item::Observe(observation)) => {
                     let seen = match &observation {
@@ -228,17 +296,29 @@ impl Turn {
         answer.map_err(Failure::Guest)
     }
 
-    async fn before_turn(&mut self, snapshot: wit::TurnSnapshot) -> (Spent, Answer) {
-        let (mut instance, budget) = match self.ready(snapshot.size()).await {
-            Ok(ready) => ready,
-            Err(failure) => return (Spent::default(), Err(failure)),
-        };
-        let limit = self.extension.limits.hook_timeout();
-        let (spent, answer) = guarded!(&mut instance, budget, limit, |guest, store| {
-            guest.lathe_extension_hooks().call_before_turn(store, &snapshot)
-        });
-        let answer = self.keep(instance, spent, answer);
-        (spent, answer.map(|config| config.map(convert::patch)))
+    async fn before_turn(&mut self, snapshot: wit::TurnSnapshot) -> (Spent, Answer<TurnPatch>) {
+        let (spent, answer) = asked!(self, snapshot, call_before_turn);
+        (spent, answer.map(|config| config.map(|config| convert::patch(config, &self.extension.grant))))
+    }
+
+    async fn before_step(
+        &mut self,
+        snapshot: wit::StepSnapshot,
+    ) -> (Spent, Answer<(StepConfig, Vec<String>)>) {
+        let (spent, answer) = asked!(self, snapshot, call_before_step);
+        (spent, answer.map(|config| config.map(|config| convert::step_config(config, &self.extension.grant))))
+    }
+
+    async fn before_tool_call(&mut self, snapshot: wit::ToolCallSnapshot) -> (Spent, Answer<ToolDecision>) {
+        let (spent, answer) = asked!(self, snapshot, call_before_tool_call);
+        let Extension { manifest, grant, .. } = &*self.extension;
+        let read = |decision| convert::decision(decision, &manifest.name, grant);
+        (spent, answer.and_then(|decision| decision.map(read).transpose()))
+    }
+
+    async fn after_tool_call(&mut self, snapshot: wit::ToolResultSnapshot) -> (Spent, Answer<ToolOverride>) {
+        let (spent, answer) = asked!(self, snapshot, call_after_tool_call);
+        (spent, answer.and_then(|change| change.as_ref().map(convert::tool_override).transpose()))
     }
 
     async fn observe(&mut self, hook: Hook, snapshots: usize, seen: Seen) {
@@ -286,7 +366,7 @@ impl Size for Seen {
 }
 
 impl Seen {
-    /// Calls the hook. What a gate answers is not asked for: it was not granted.
+    /// Calls the hook. What a gate would answer does not count: it was not granted.
     async fn show(
         &self,
         instance: &mut Instance,

@@ -106,22 +106,19 @@ impl Dispatcher {
                     }
                 }
                 Ok(None) => {}
-                Err(failure) => {
-                    tracing::warn!(extension = extension.name(), hook = "beforeTurn", "{failure}");
-                    call.failure = Some(failure.kind());
-                    call.error = Some(failure.to_string());
-                }
+                Err(failure) => call.failed(&failure),
             }
             self.events.hook_called(call);
         }
         Ok((config, provenance))
     }
 
-    /// Asks the built-in hooks what to change for one step; extensions are told.
+    /// Asks the built-in hooks, then the extensions that may decide, what to change for one step; the other extensions
+    /// are told.
     ///
     /// # Errors
     ///
-    /// If a built-in hook fails.
+    /// If a built-in hook fails, or an extension that may decide: a gate fails closed.
     pub async fn before_step(
         &self,
         context: StepContext<'_>,
@@ -139,8 +136,8 @@ impl Dispatcher {
                 config.merge(change);
             }
         }
-        self.tell(Hook::BeforeStep, || {
-            Observation::BeforeStep(Arc::new(StepSnapshot {
+        for extension in self.subscribers(Hook::BeforeStep) {
+            let snapshot = Arc::new(StepSnapshot {
                 request_id: context.request_id.to_owned(),
                 step_number: context.step_number,
                 system: config.system.as_deref().unwrap_or(context.system).to_owned(),
@@ -151,13 +148,39 @@ impl Dispatcher {
                 message_count: count(config.messages.as_deref().unwrap_or(context.messages).len()),
                 model_id: config.model.as_deref().unwrap_or(context.model).to_owned(),
                 total_usage,
-            }))
-        });
+            });
+            if !extension.decides(Hook::BeforeStep) {
+                extension.observe(Observation::BeforeStep(snapshot));
+                continue;
+            }
+            let (mut call, answer) = extension.before_step(snapshot).await;
+            let mut failed = None;
+            match answer {
+                Ok(Some((change, dropped))) => {
+                    call.decision = Some("change");
+                    call.dropped = dropped;
+                    config.merge(change);
+                }
+                Ok(None) => {}
+                Err(failure) => {
+                    call.failed(&failure);
+                    failed = Some(failure);
+                }
+            }
+            self.events.hook_called(call);
+            if let Some(failure) = failed {
+                let name = extension.name();
+                return Err(
+                    format!("the extension \"{name}\" decides over steps, and it failed: {failure}").into()
+                );
+            }
+        }
         Ok(config)
     }
 
-    /// Asks the built-in hooks whether a tool call may run: the first that does not simply allow it decides, and an
-    /// input that one of them puts in place is what the next one is shown. Extensions are told.
+    /// Asks the built-in hooks, then the extensions that may decide, whether a tool call may run: the first that does
+    /// not simply allow it decides, and an input that one of them puts in place is what the next one is shown. The other
+    /// extensions are told, also of a call that is refused. A gate that fails blocks the call.
     ///
     /// # Errors
     ///
@@ -182,34 +205,81 @@ impl Dispatcher {
                 }
             }
         }
-        self.tell(Hook::BeforeToolCall, || {
+        for extension in self.subscribers(Hook::BeforeToolCall) {
             let shown = ToolCallContext { input: rewritten.as_ref().unwrap_or(context.input), ..context };
-            Observation::BeforeToolCall(Arc::new(ToolCallSnapshot::from(&shown)))
-        });
+            let snapshot = Arc::new(ToolCallSnapshot::from(&shown));
+            if decision.is_some() || !extension.decides(Hook::BeforeToolCall) {
+                extension.observe(Observation::BeforeToolCall(snapshot));
+                continue;
+            }
+            let (mut call, answer) = extension.before_tool_call(snapshot).await;
+            match answer {
+                Ok(None) => {}
+                Ok(Some(ToolDecision::Allow { input })) => {
+                    call.decision = Some(if input.is_some() { "change" } else { "allow" });
+                    rewritten = input.or(rewritten);
+                }
+                Ok(Some(other)) => {
+                    let blocks = matches!(other, ToolDecision::Block { .. });
+                    call.decision = Some(if blocks { "block" } else { "substitute" });
+                    decision = Some(other);
+                }
+                Err(failure) => {
+                    call.failed(&failure);
+                    call.decision = Some("block");
+                    let name = extension.name();
+                    let reason =
+                        format!("Blocked: the extension \"{name}\" decides over tool calls, and it failed.");
+                    decision = Some(ToolDecision::Block { reason: Some(reason) });
+                }
+            }
+            self.events.hook_called(call);
+        }
         Ok(decision.or(rewritten.map(|input| ToolDecision::Allow { input: Some(input) })))
     }
 
-    /// Asks the built-in hooks what to change of a call's result; extensions are told. A hook that fails makes the
-    /// call fail.
+    /// Asks the built-in hooks, then the extensions that may decide, what to change of a call's result; the other
+    /// extensions are told. Each is shown what those before it made of it. A hook that fails makes the call fail, and so does a gate: a result
+    /// that could not be checked is withheld.
     pub async fn after_tool_call(&self, context: ToolResultContext<'_>) -> ToolOverride {
+        let mut record = context.record.clone();
         let mut change = ToolOverride::default();
         for hooks in self.built_in.iter() {
-            match caught(hooks.after_tool_call(&context)).await {
-                Ok(None) => {}
-                Ok(Some(ToolOverride { output, is_error, terminate })) => {
-                    change.output = output.or(change.output);
-                    change.is_error = is_error.or(change.is_error);
-                    change.terminate = terminate.or(change.terminate);
-                }
-                Err(error) => {
-                    change.output = Some(error.to_string().into());
-                    change.is_error = Some(true);
-                }
-            }
+            let shown = ToolResultContext { record: &record, ..context };
+            let more = match caught(hooks.after_tool_call(&shown)).await {
+                Ok(more) => more.unwrap_or_default(),
+                Err(error) => ToolOverride::error(error.to_string()),
+            };
+            record.apply(&more);
+            change.merge(more);
         }
-        self.tell(Hook::AfterToolCall, || {
-            Observation::AfterToolCall(Arc::new(ToolResultSnapshot::from(&context)))
-        });
+        for extension in self.subscribers(Hook::AfterToolCall) {
+            let shown = ToolResultContext { record: &record, ..context };
+            let snapshot = Arc::new(ToolResultSnapshot::from(&shown));
+            if !extension.decides(Hook::AfterToolCall) {
+                extension.observe(Observation::AfterToolCall(snapshot));
+                continue;
+            }
+            let (mut call, answer) = extension.after_tool_call(snapshot).await;
+            let more = match answer {
+                Ok(None) => ToolOverride::default(),
+                Ok(Some(more)) => {
+                    call.decision = Some("change");
+                    more
+                }
+                Err(failure) => {
+                    call.failed(&failure);
+                    call.decision = Some("block");
+                    let name = extension.name();
+                    ToolOverride::error(format!(
+                        "Withheld: the extension \"{name}\" decides over results, and it failed."
+                    ))
+                }
+            };
+            record.apply(&more);
+            change.merge(more);
+            self.events.hook_called(call);
+        }
         change
     }
 
@@ -329,9 +399,16 @@ impl Dispatcher {
         }
     }
 
+    fn subscribers(&self, hook: Hook) -> impl Iterator<Item = &dyn Subscriber> {
+        self.extensions
+            .iter()
+            .map(|extension| &**extension)
+            .filter(move |extension| extension.subscribes(hook))
+    }
+
     /// Makes the observation only if somebody wants it.
     fn tell(&self, hook: Hook, observation: impl FnOnce() -> Observation) {
-        let mut wanting = self.extensions.iter().filter(|extension| extension.subscribes(hook)).peekable();
+        let mut wanting = self.subscribers(hook).peekable();
         if wanting.peek().is_none() {
             return;
         }

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::Hook;
+use super::{Failure, Hook};
 use crate::turn::ConfigChange;
 
 /// One call of a hook in an extension, for traces, events and the inspector.
@@ -20,6 +20,9 @@ pub struct HookCall {
     /// What it changed in the turn's config.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ConfigChange>,
+    /// What it decided, where it may: `allow`, `block`, `substitute`, `change`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<&'static str>,
     /// Fields of its answer that were dropped, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<String>,
@@ -42,10 +45,20 @@ impl HookCall {
             fuel,
             snapshots: 1,
             changes: Vec::new(),
+            decision: None,
             dropped: Vec::new(),
             failure: None,
             error: None,
         }
+    }
+}
+
+impl HookCall {
+    /// Notes that it failed.
+    pub(super) fn failed(&mut self, failure: &Failure) {
+        tracing::warn!(extension = &*self.extension, hook = self.hook.name(), "{failure}");
+        self.failure = Some(failure.kind());
+        self.error = Some(failure.to_string());
     }
 }
 

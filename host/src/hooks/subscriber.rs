@@ -6,12 +6,12 @@ use super::{
     ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, Failure, Hook, HookCall, StepFinishSnapshot,
     StepSnapshot, ToolCallSnapshot, ToolResultSnapshot, TurnSnapshot,
 };
-use crate::turn::{ConfigField, TurnConfig};
+use crate::turn::{ConfigField, StepConfig, ToolDecision, ToolOverride, TurnConfig};
 
 /// An extension for the length of one turn.
 ///
-/// `before_turn` waits for the answer. Everything else is an observation: it goes to the extension's queue, in
-/// order, and never makes the turn wait.
+/// `before_turn` waits for the answer, and so do the gates: hooks that the operator lets it decide. Everything else is
+/// an observation: it goes to the extension's queue, in order, and never makes the turn wait.
 #[async_trait]
 pub trait Subscriber: Send + Sync {
     /// The extension's name.
@@ -22,6 +22,27 @@ pub trait Subscriber: Send + Sync {
 
     /// Asks for its changes, and tells what the call cost.
     async fn before_turn(&self, snapshot: TurnSnapshot) -> (HookCall, Result<Option<TurnPatch>, Failure>);
+
+    /// Whether its answers to a hook count: its manifest asks for it, and the operator grants it.
+    fn decides(&self, hook: Hook) -> bool;
+
+    /// Asks a gate what to change for a step, and which fields of its answer were dropped.
+    async fn before_step(
+        &self,
+        snapshot: Arc<StepSnapshot>,
+    ) -> (HookCall, Result<Option<(StepConfig, Vec<String>)>, Failure>);
+
+    /// Asks a gate whether a tool call may run.
+    async fn before_tool_call(
+        &self,
+        snapshot: Arc<ToolCallSnapshot>,
+    ) -> (HookCall, Result<Option<ToolDecision>, Failure>);
+
+    /// Asks a gate what to change of a call's result.
+    async fn after_tool_call(
+        &self,
+        snapshot: Arc<ToolResultSnapshot>,
+    ) -> (HookCall, Result<Option<ToolOverride>, Failure>);
 
     /// Lets it know.
     fn observe(&self, observation: Observation);

@@ -185,12 +185,11 @@ impl Batch {
         true
     }
 
-    pub(super) fn reviewed(&mut self, tool_call_id: &str, change: ToolOverride) -> bool {
+    pub(super) fn reviewed(&mut self, tool_call_id: &str, change: &ToolOverride) -> bool {
         let Some(call) = self.find(tool_call_id) else { return false };
         let Stage::Review(record) = &call.stage else { return false };
         let mut record = record.clone();
-        record.output = overridden(record.output, change.output, change.is_error);
-        record.terminate = change.terminate.unwrap_or(record.terminate);
+        record.apply(change);
         call.stage = Stage::Settled(record);
         true
     }
@@ -268,22 +267,6 @@ fn unknown(call: &ToolCall, offered: &[ToolDefinition]) -> String {
     }
 }
 
-fn overridden(now: ToolOutput, output: Option<Json>, is_error: Option<bool>) -> ToolOutput {
-    let error = is_error.unwrap_or(matches!(now, ToolOutput::Error(_)));
-    let value = match (output, now) {
-        (None, ToolOutput::Error(old)) if error => return ToolOutput::Error(old),
-        (Some(value), _) | (None, ToolOutput::Output(value)) => value,
-        (None, ToolOutput::Error(old)) => Json::String(old.message),
-    };
-    if !error {
-        return ToolOutput::Output(value);
-    }
-    ToolOutput::Error(ToolError::failed(match value {
-        Json::String(text) => text,
-        other => other.to_string(),
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -349,7 +332,7 @@ mod tests {
                 }
                 BatchEffect::Review(record) => {
                     seen.push(format!("after {}", record.call.tool_call_id));
-                    assert!(batch.reviewed(&record.call.tool_call_id, ToolOverride::default()));
+                    assert!(batch.reviewed(&record.call.tool_call_id, &ToolOverride::default()));
                 }
             }
         }
@@ -444,21 +427,6 @@ mod tests {
         assert_eq!(play(&mut batch, allow), ["check b", "before b", "run b", "after b"]);
         assert!(batch.waits_for_client());
         assert_eq!(outcomes(&batch), [("b".into(), CallOutcome::Executed)]);
-    }
-
-    #[test]
-    fn an_override_replaces_field_by_field() {
-        let error = || ToolOutput::Error(ToolError::named("Odd", "old"));
-        for (now, output, is_error, then) in [
-            (ToolOutput::Output(json!(1)), None, None, ToolOutput::Output(json!(1))),
-            (ToolOutput::Output(json!(1)), Some(json!(2)), None, ToolOutput::Output(json!(2))),
-            (ToolOutput::Output(json!("x")), None, Some(true), ToolOutput::Error(ToolError::failed("x"))),
-            (error(), None, None, error()),
-            (error(), None, Some(false), ToolOutput::Output(json!("old"))),
-            (error(), Some(json!("new")), None, ToolOutput::Error(ToolError::failed("new"))),
-        ] {
-            assert_eq!(overridden(now, output, is_error), then);
-        }
     }
 
     #[test]

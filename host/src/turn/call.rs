@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Json, Part, ProviderMetadata, ResultOutput};
+use super::{Json, Part, ProviderMetadata, ResultOutput, ToolOverride};
 
 /// A tool as a model is offered it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,6 +151,24 @@ impl ToolRecord {
         matches!(self.output, ToolOutput::Output(_))
     }
 
+    /// Takes over what a hook wants changed: the given fields replace what is there, whole.
+    pub fn apply(&mut self, change: &ToolOverride) {
+        self.terminate = change.terminate.unwrap_or(self.terminate);
+        let is_error = change.is_error.unwrap_or(!self.success());
+        if change.output.is_none() && is_error != self.success() {
+            return;
+        }
+        let value = match (&change.output, &self.output) {
+            (Some(value), _) | (None, ToolOutput::Output(value)) => value.clone(),
+            (None, ToolOutput::Error(error)) => Json::String(error.message.clone()),
+        };
+        self.output = match value {
+            value if !is_error => ToolOutput::Output(value),
+            Json::String(text) => ToolOutput::Error(ToolError::failed(text)),
+            other => ToolOutput::Error(ToolError::failed(other.to_string())),
+        };
+    }
+
     /// The result as a model is sent it.
     #[must_use]
     pub fn to_part(&self) -> Part {
@@ -158,6 +176,41 @@ impl ToolRecord {
             tool_call_id: self.call.tool_call_id.clone(),
             tool_name: self.call.tool_name.clone(),
             output: self.output.to_result(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_override_replaces_field_by_field() {
+        let call = ToolCall {
+            tool_call_id: "c".into(),
+            tool_name: "t".into(),
+            input: json!({}),
+            malformed: None,
+            provider_metadata: None,
+        };
+        let error = || ToolOutput::Error(ToolError::named("Odd", "old"));
+        let output = ToolOutput::Output;
+        for (now, value, is_error, then) in [
+            (output(json!(1)), None, None, output(json!(1))),
+            (output(json!(1)), Some(json!(2)), None, output(json!(2))),
+            (output(json!("x")), None, Some(true), ToolOutput::Error(ToolError::failed("x"))),
+            (error(), None, None, error()),
+            (error(), None, Some(true), error()),
+            (error(), None, Some(false), output(json!("old"))),
+            (error(), Some(json!("new")), None, ToolOutput::Error(ToolError::failed("new"))),
+        ] {
+            let outcome = CallOutcome::Executed;
+            let mut record =
+                ToolRecord { call: call.clone(), outcome, output: now, duration_ms: 0.0, terminate: true };
+            record.apply(&ToolOverride { output: value, is_error, terminate: None });
+            assert_eq!((record.output, record.terminate), (then, true));
         }
     }
 }

@@ -44,3 +44,19 @@ pub struct ToolOverride {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminate: Option<bool>,
 }
+
+impl ToolOverride {
+    /// An error in place of what is there.
+    #[must_use]
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { output: Some(Json::String(text.into())), is_error: Some(true), terminate: None }
+    }
+
+    /// Takes over what `from` sets.
+    pub fn merge(&mut self, from: Self) {
+        let Self { output, is_error, terminate } = from;
+        self.output = output.or(self.output.take());
+        self.is_error = is_error.or(self.is_error);
+        self.terminate = terminate.or(self.terminate);
+    }
+}

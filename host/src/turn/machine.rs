@@ -177,7 +177,7 @@ impl TurnMachine {
             (Phase::Tools(batch), Outcome::ToolRan { tool_call_id, output, duration_ms, terminate }) => {
                 batch.ran(&tool_call_id, output, duration_ms, terminate)
             }
-            (Phase::Tools(batch), Outcome::ToolReviewed(id, change)) => batch.reviewed(&id, change),
+            (Phase::Tools(batch), Outcome::ToolReviewed(id, change)) => batch.reviewed(&id, &change),
             (Phase::FinishStep { waits_for_client }, Outcome::StepFinished) => {
                 self.phase = Phase::PrepareNextStep { waits_for_client: *waits_for_client };
                 true

@@ -81,15 +81,15 @@ impl tools::Guest for Probe {
 
 impl hooks::Guest for Probe {
     fn before_turn(turn: hooks::TurnSnapshot) -> Result<Option<hooks::TurnConfig>, String> {
-        Ok(answer::turn_config(&play("beforeTurn", &seen::turn(turn))?).map(Into::into))
+        Ok(answer::turn_config(&play("beforeTurn", &seen::turn(&turn))?).map(Into::into))
     }
 
     fn before_step(step: hooks::StepSnapshot) -> Result<Option<hooks::StepConfig>, String> {
-        Ok(answer::step_config(&play("beforeStep", &seen::step(step))?).map(Into::into))
+        Ok(answer::step_config(&play("beforeStep", &seen::step(&step))?).map(Into::into))
     }
 
     fn before_tool_call(call: hooks::ToolCallSnapshot) -> Result<Option<hooks::ToolDecision>, String> {
-        Ok(answer::decision(&play("beforeToolCall", &seen::call(call))?).map(Into::into))
+        Ok(answer::decision(&play("beforeToolCall", &seen::call(&call))?).map(Into::into))
     }
 
     fn after_tool_call(call: hooks::ToolResultSnapshot) -> Result<Option<hooks::ToolOverride>, String> {
@@ -101,15 +101,15 @@ impl hooks::Guest for Probe {
     }
 
     fn on_chunk(chunks: Vec<hooks::Chunk>) -> Result<(), String> {
-        play("onChunk", &chunks.into_iter().map(seen::chunk).collect()).map(drop)
+        play("onChunk", &chunks.iter().map(seen::chunk).collect()).map(drop)
     }
 
     fn on_chat_response(response: hooks::ChatResponseSnapshot) -> Result<(), String> {
-        play("onChatResponse", &seen::response(response)).map(drop)
+        play("onChatResponse", &seen::response(&response)).map(drop)
     }
 
     fn on_chat_error(error: hooks::ChatErrorSnapshot) -> Result<(), String> {
-        play("onChatError", &seen::error(error)).map(drop)
+        play("onChatError", &seen::error(&error)).map(drop)
     }
 }
 

@@ -39,7 +39,7 @@ fn usage(usage: Usage) -> Value {
     }))
 }
 
-pub(crate) fn turn(turn: hooks::TurnSnapshot) -> Value {
+pub(crate) fn turn(turn: &hooks::TurnSnapshot) -> Value {
     compact(json!({
         "system": turn.system,
         "toolNames": turn.tool_names,
@@ -52,7 +52,7 @@ pub(crate) fn turn(turn: hooks::TurnSnapshot) -> Value {
     }))
 }
 
-pub(crate) fn step(step: hooks::StepSnapshot) -> Value {
+pub(crate) fn step(step: &hooks::StepSnapshot) -> Value {
     json!({
         "requestId": step.request_id,
         "stepNumber": step.step_number,
@@ -64,7 +64,7 @@ pub(crate) fn step(step: hooks::StepSnapshot) -> Value {
     })
 }
 
-pub(crate) fn call(call: hooks::ToolCallSnapshot) -> Value {
+pub(crate) fn call(call: &hooks::ToolCallSnapshot) -> Value {
     compact(json!({
         "toolName": call.tool_name,
         "toolCallId": call.tool_call_id,
@@ -119,7 +119,7 @@ fn finish(reason: FinishReason) -> &'static str {
     }
 }
 
-pub(crate) fn chunk(chunk: hooks::Chunk) -> Value {
+pub(crate) fn chunk(chunk: &hooks::Chunk) -> Value {
     compact(json!({
         "type": word(chunk.type_),
         "text": chunk.text,
@@ -128,7 +128,7 @@ pub(crate) fn chunk(chunk: hooks::Chunk) -> Value {
     }))
 }
 
-pub(crate) fn response(response: hooks::ChatResponseSnapshot) -> Value {
+pub(crate) fn response(response: &hooks::ChatResponseSnapshot) -> Value {
     compact(json!({
         "requestId": response.request_id,
         "continuation": response.continuation,
@@ -140,7 +140,7 @@ pub(crate) fn response(response: hooks::ChatResponseSnapshot) -> Value {
     }))
 }
 
-pub(crate) fn error(error: hooks::ChatErrorSnapshot) -> Value {
+pub(crate) fn error(error: &hooks::ChatErrorSnapshot) -> Value {
     compact(json!({
         "requestId": error.request_id,
         "stage": word(error.stage),
