@@ -235,6 +235,9 @@ fn traced(call: &HookCall) -> String {
     for ConfigChange { field, value } in &call.changes {
         line += &format!("  {} = {}", word(&json!(field)), shorten(value));
     }
+    if let Some(decision) = call.decision {
+        line += &format!("  {decision}");
+    }
     for dropped in &call.dropped {
         line += &format!("  dropped {dropped}");
     }

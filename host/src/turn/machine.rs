@@ -270,7 +270,7 @@ impl TurnMachine {
                     step.records = records;
                 }
             }
-            _ if !partial.parts.is_empty() => {
+            Phase::CallModel if !partial.parts.is_empty() => {
                 make_ids_unique(&mut partial);
                 let records = partial.tool_calls().map(batch::cancelled).collect();
                 self.steps.push(StepRecord { answer: partial, records });

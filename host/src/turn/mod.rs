@@ -15,6 +15,8 @@ mod effect;
 mod error;
 mod machine;
 mod message;
+#[cfg(test)]
+mod properties;
 mod request;
 mod step;
 #[cfg(test)]
