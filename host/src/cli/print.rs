@@ -74,7 +74,8 @@ impl Printer {
             return;
         }
         let (count, compiled, ms) = (loaded.extensions.len(), loaded.compiled, loaded.duration_ms);
-        self.note(&format!("{count} extensions loaded in {ms:.1} ms, {compiled} of them compiled"));
+        let extensions = if count == 1 { "extension" } else { "extensions" };
+        self.note(&format!("{count} {extensions} loaded in {ms:.1} ms, {compiled} of them compiled"));
         let there =
             |name: &String| loaded.extensions.iter().any(|extension| extension.manifest.name == *name);
         for name in config.extension.keys().chain(&config.extensions.order).filter(|name| !there(name)) {
