@@ -167,3 +167,10 @@ async fn an_extension_may_choose_a_model_that_can_be_had() {
     let seen = turn(json!({"turn": "nobody:knows"}), everything()).await;
     assert_eq!((seen.result.status, &*seen.result.text), (TurnStatus::Completed, "done"));
 }
+
+#[tokio::test]
+async fn a_tool_that_needs_approval_is_not_offered_while_nobody_can_be_asked() {
+    let seen = turn(json!({}), everything()).await;
+    let offered: Vec<&str> = seen.requests[0].tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(offered, ["calc_evaluate", "meter_report"]);
+}

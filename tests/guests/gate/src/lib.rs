@@ -17,6 +17,10 @@ struct Settings {
 
 #[extension]
 impl Extension for Gate {
+    fn tools() -> Tools<Self> {
+        Tools::new().with(Tool::new("danger", Self::danger).needs_approval())
+    }
+
     fn permissions() -> Permissions {
         let decide = vec![Hook::BeforeStep, Hook::BeforeToolCall, Hook::AfterToolCall];
         Permissions { decide, model: true, ..Permissions::default() }
@@ -58,5 +62,15 @@ impl Extension for Gate {
             "fail" => return Err("cannot tell".into()),
             _ => None,
         })
+    }
+}
+
+/// Does what nobody should do unasked.
+#[derive(Deserialize, JsonSchema)]
+struct Danger {}
+
+impl Gate {
+    fn danger(&mut self, _: Danger) -> Result<&'static str> {
+        Ok("done, unasked")
     }
 }
