@@ -2,9 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::{self, Batch, BatchEffect};
 use super::{
-    Answer, AnswerPart, Assembly, CallSettings, ChatStage, ConfigChange, Effect, ModelCall, ModelMessage,
-    Outcome, Provenance, Role, StepConfig, StepRecord, StepUpdate, ToolCall, ToolDefinition, ToolRecord,
-    TurnConfig, TurnEnd, TurnStart, TurnStatus, UiMessage, UiRole, Unexpected, Usage,
+    Answer, AnswerPart, Assembly, CallSettings, ChatStage, Effect, ModelCall, ModelMessage, Outcome,
+    Provenance, Role, StepConfig, StepRecord, StepUpdate, ToolCall, ToolDefinition, ToolRecord, TurnConfig,
+    TurnEnd, TurnStart, TurnStatus, UiMessage, UiRole, Unexpected, Usage,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -438,13 +438,6 @@ impl TurnMachine {
             message.push_step(&step.answer, &step.records);
         }
         Some(message)
-    }
-
-    /// The fields that were set, with their values and who set them, for events.
-    pub fn changes(&self) -> impl Iterator<Item = (&str, ConfigChange)> {
-        self.provenance
-            .iter()
-            .map(|(field, by)| (&**by, ConfigChange { field: *field, value: self.config.get(*field) }))
     }
 }
 

@@ -113,15 +113,6 @@ impl ResultOutput {
             other => Self::Json(other),
         }
     }
-
-    /// The text that a provider without typed results is sent.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        match self {
-            Self::Text(text) | Self::ErrorText(text) => text.clone(),
-            Self::Json(value) => value.to_string(),
-        }
-    }
 }
 
 /// How the model may use tools (AI SDK `ToolChoice`).
