@@ -68,7 +68,7 @@ async fn turn(settings: Value, grant: Grant) -> Seen {
         .extensions(loaded.extensions)
         .build()
         .unwrap();
-    let mut turn = agent.session("s").await.unwrap().send("go");
+    let mut turn = agent.session("s").await.unwrap().send("go").await.unwrap();
     let mut calls = Vec::new();
     while let Some(event) = turn.next().await {
         if let TurnEvent::HookCall(call) = event {
@@ -169,8 +169,9 @@ async fn an_extension_may_choose_a_model_that_can_be_had() {
 }
 
 #[tokio::test]
-async fn a_tool_that_needs_approval_is_not_offered_while_nobody_can_be_asked() {
+async fn a_tool_that_needs_approval_is_offered_like_any_other() {
     let seen = turn(json!({}), everything()).await;
     let offered: Vec<&str> = seen.requests[0].tools.iter().map(|tool| &*tool.name).collect();
-    assert_eq!(offered, ["calc_evaluate", "meter_report"]);
+    assert_eq!(offered, ["gate_danger", "calc_evaluate", "meter_report"]);
+    assert!(seen.requests[0].tools[0].needs_approval);
 }

@@ -51,7 +51,7 @@ async fn turn(deed: &str, limits: Limits) -> Seen {
         .extensions(loaded.extensions)
         .build()
         .unwrap();
-    let mut turn = agent.session("s").await.unwrap().send("go");
+    let mut turn = agent.session("s").await.unwrap().send("go").await.unwrap();
     let mut calls = Vec::new();
     while let Some(event) = turn.next().await {
         if let TurnEvent::HookCall(call) = event

@@ -50,7 +50,7 @@ async fn house(packages: &[&str], script: &Value) -> House {
 }
 
 async fn play(session: &Session, prompt: &str) -> (Vec<TurnEvent>, TurnResult) {
-    let mut turn = session.send(prompt);
+    let mut turn = session.send(prompt).await.unwrap();
     let mut events = Vec::new();
     while let Some(event) = turn.next().await {
         events.push(event);
@@ -161,7 +161,7 @@ async fn the_users_message_is_stored_before_the_model_is_asked() {
 async fn a_cancelled_turn_keeps_what_was_said() {
     let house = house(&[], &json!([{"text": ["half", {"holdMs": 3_600_000}, "never"]}])).await;
     let session = house.agent.session("s").await.unwrap();
-    let mut turn = session.send("go");
+    let mut turn = session.send("go").await.unwrap();
     while let Some(event) = turn.next().await {
         if serde_json::to_value(&event).unwrap()["text"] == "half" {
             turn.cancel();
@@ -177,7 +177,7 @@ async fn a_cancelled_turn_keeps_what_was_said() {
 async fn turns_of_one_session_go_one_after_the_other() {
     let house = house(&[], &json!([{"text": ["a"]}, {"text": ["b"]}])).await;
     let session = house.agent.session("s").await.unwrap();
-    let (first, second) = (session.send("1"), session.send("2"));
+    let (first, second) = (session.send("1").await.unwrap(), session.send("2").await.unwrap());
     let (second, first) = tokio::join!(second.finish(), first.finish());
     assert_eq!((&*first.text, &*second.text), ("a", "b"));
     let stored = house.store.messages("s").await.unwrap();

@@ -6,7 +6,7 @@ use rustyline::{Config, Editor};
 use super::Done;
 use super::print::Printer;
 use super::problem::Problem;
-use super::run::turn;
+use super::run::{pending, turn};
 use crate::agent::Session;
 
 type Line = Editor<(), DefaultHistory>;
@@ -17,6 +17,9 @@ pub(super) async fn run(session: &Session, printer: &mut Printer) -> Result<Done
     let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(true).build();
     let mut editor = Line::with_config(config).map_err(|error| broken(&error))?;
     printer.note(&format!("session {}, Ctrl-D ends", session.name()));
+    if pending(session, printer).await? == Done::Interrupted {
+        return Ok(Done::Interrupted);
+    }
     loop {
         let (returned, line) = read(editor).await?;
         editor = returned;
@@ -28,7 +31,7 @@ pub(super) async fn run(session: &Session, printer: &mut Printer) -> Result<Done
             Err(ReadlineError::Eof) => return Ok(Done::Well),
             Err(error) => return Err(broken(&error)),
         };
-        if turn(session, prompt, printer).await == Done::Interrupted {
+        if turn(session, prompt, printer).await? == Done::Interrupted {
             return Ok(Done::Interrupted);
         }
     }

@@ -21,7 +21,7 @@ pub(super) async fn run(mut args: TurnArgs, mut config: Config) -> Result<Done, 
     }
     let host = Host::open(&config, &args.session, &mut printer).await?;
     let done = match prompt {
-        Some(prompt) => Ok(turn(&host.session, prompt, &mut printer).await),
+        Some(prompt) => turn(&host.session, prompt, &mut printer).await,
         None if std::io::stdin().is_terminal() => chat::run(&host.session, &mut printer).await,
         None => lines(&host.session, &mut printer).await,
     };
@@ -39,7 +39,7 @@ async fn lines(session: &Session, printer: &mut Printer) -> Result<Done, Problem
             Ok(()) = tokio::signal::ctrl_c() => return Ok(Done::Interrupted),
         };
         let Some(prompt) = line else { return Ok(worst) };
-        worst = worst.max(turn(session, prompt, printer).await);
+        worst = worst.max(turn(session, prompt, printer).await?);
         if worst == Done::Interrupted || printer.is_closed() {
             return Ok(worst);
         }

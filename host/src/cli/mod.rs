@@ -2,6 +2,7 @@
 //!
 //! No logic of its own but for the building of extension crates. May use everything; nothing uses it.
 
+mod approvals;
 mod args;
 mod build;
 mod cargo;

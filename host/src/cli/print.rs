@@ -99,7 +99,7 @@ impl Printer {
         }
         match event {
             TurnEvent::Chunk(chunk) => self.chunk(chunk),
-            TurnEvent::HookCall(_) => Ok(()),
+            TurnEvent::HookCall(_) | TurnEvent::Transcript(_) => Ok(()),
             TurnEvent::Retry(retry) => {
                 let seconds = f64::from(u32::try_from(retry.delay_ms).unwrap_or(u32::MAX)) / 1e3;
                 self.note(&format!("{}; attempt {} in {seconds:.1} s", retry.error, retry.attempt));
@@ -129,7 +129,7 @@ impl Printer {
             Chunk::ToolCall { tool_call_id, tool_name, input, .. } => {
                 self.calls.insert(tool_call_id.clone(), format!("{tool_name} {input}"));
             }
-            Chunk::ToolResult { tool_call_id, tool_name, output } => {
+            Chunk::ToolResult { tool_call_id, tool_name, output, preliminary: false, .. } => {
                 let call = self.calls.remove(tool_call_id).unwrap_or_else(|| tool_name.clone());
                 self.note(&clip(&format!("{call} = {output}"), CALL));
             }
@@ -154,7 +154,7 @@ impl Printer {
             TurnStatus::Completed => {}
             // Whoever has closed standard output knows.
             TurnStatus::Aborted if self.closed => {}
-            TurnStatus::Aborted => self.note("cancelled"),
+            TurnStatus::Aborted | TurnStatus::Skipped => self.note("cancelled"),
             TurnStatus::Error => {
                 let error = result.error.as_deref().unwrap_or("the turn failed");
                 self.say(&format!("{} {}", bold(BAD, "error:"), clean(error)));

@@ -1,12 +1,12 @@
 use std::pin::pin;
 
-use super::Done;
 use super::args::TurnArgs;
 use super::host::Host;
 use super::input;
 use super::print::Printer;
 use super::problem::Problem;
-use crate::agent::Session;
+use super::{Done, approvals};
+use crate::agent::{Session, TurnResult, TurnStream};
 use crate::config::Config;
 use crate::turn::TurnStatus;
 
@@ -17,12 +17,41 @@ pub(super) async fn run(mut args: TurnArgs, mut config: Config) -> Result<Done, 
     let host = Host::open(&config, &args.session, &mut printer).await?;
     let done = turn(&host.session, prompt, &mut printer).await;
     host.close().await;
-    Ok(done)
+    done
 }
 
-/// One turn, printed. The first Ctrl-C cancels it, a second one leaves it behind.
-pub(super) async fn turn(session: &Session, prompt: String, printer: &mut Printer) -> Done {
-    let mut stream = session.send(prompt);
+/// One turn, printed, with those that follow when a person has said whether its calls may run. The first Ctrl-C cancels
+/// it, a second one leaves it behind.
+pub(super) async fn turn(session: &Session, prompt: String, printer: &mut Printer) -> Result<Done, Problem> {
+    let stream = session.send(prompt).await.map_err(|error| Problem::new(error.to_string()))?;
+    follow(session, stream, printer).await
+}
+
+/// Goes on where calls wait for approval since an earlier time.
+pub(super) async fn pending(session: &Session, printer: &mut Printer) -> Result<Done, Problem> {
+    if !approvals::ask(session, printer).await? {
+        return Ok(Done::Well);
+    }
+    let stream = session.continue_last_turn(None).map_err(|error| Problem::new(error.to_string()))?;
+    follow(session, stream, printer).await
+}
+
+async fn follow(session: &Session, mut stream: TurnStream, printer: &mut Printer) -> Result<Done, Problem> {
+    loop {
+        let Some(result) = watch(stream, printer).await else { return Ok(Done::Interrupted) };
+        let printed = printer.finish(&result, session.name());
+        if result.status != TurnStatus::Completed || printed.is_err() {
+            return Ok(Done::TurnFailed);
+        }
+        if !approvals::ask(session, printer).await? {
+            return Ok(Done::Well);
+        }
+        stream = session.continue_last_turn(None).map_err(|error| Problem::new(error.to_string()))?;
+    }
+}
+
+/// Prints a turn to its end; none if it was left behind.
+async fn watch(mut stream: TurnStream, printer: &mut Printer) -> Option<TurnResult> {
     let mut interrupt = pin!(tokio::signal::ctrl_c());
     let mut interrupted = false;
     loop {
@@ -31,7 +60,7 @@ pub(super) async fn turn(session: &Session, prompt: String, printer: &mut Printe
             biased;
             Ok(()) = &mut interrupt => {
                 if interrupted {
-                    return Done::Interrupted;
+                    return None;
                 }
                 interrupted = true;
                 stream.cancel();
@@ -46,7 +75,5 @@ pub(super) async fn turn(session: &Session, prompt: String, printer: &mut Printe
             }
         }
     }
-    let result = stream.finish().await;
-    let printed = printer.finish(&result, session.name());
-    if result.status == TurnStatus::Completed && printed.is_ok() { Done::Well } else { Done::TurnFailed }
+    Some(stream.finish().await)
 }

@@ -1,8 +1,8 @@
 use serde::Serialize;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 
 use crate::hooks::{Events, HookCall};
-use crate::turn::Chunk;
+use crate::turn::{Chunk, Trigger, TurnStatus, UiMessage};
 
 /// What can be seen of a turn while it runs. In JSON each has a `type`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,6 +14,8 @@ pub enum TurnEvent {
     HookCall(HookCall),
     /// A model request failed for a passing reason and is made again: `retry`.
     Retry(Retry),
+    /// The transcript has changed beside the answer: `user-message`, `message-updated`.
+    Transcript(TranscriptEvent),
 }
 
 /// A new attempt at a model request.
@@ -28,13 +30,74 @@ pub struct Retry {
     pub error: String,
 }
 
-/// Where a turn's events go. Nobody need listen.
+/// A change of the transcript beside the answer that is being written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum TranscriptEvent {
+    /// A waiting message of the user was taken up.
+    UserMessage {
+        /// As stored.
+        message: UiMessage,
+    },
+    /// A stored message has changed: a tool call of it has been answered.
+    MessageUpdated {
+        /// As stored now.
+        message: UiMessage,
+    },
+}
+
+/// What can be seen of a session: all its turns, whoever has begun them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum SessionEvent {
+    /// A turn has begun; it may have waited before.
+    TurnStarted {
+        /// The host's id of the turn.
+        request_id: String,
+        /// What made it start.
+        trigger: Trigger,
+        /// True if it goes on without a new user message.
+        continuation: bool,
+    },
+    /// Something of a turn.
+    Turn {
+        /// The host's id of the turn.
+        request_id: String,
+        /// What.
+        event: TurnEvent,
+    },
+    /// A turn is over, or was skipped.
+    TurnEnded {
+        /// The host's id of the turn.
+        request_id: String,
+        /// In one word.
+        status: TurnStatus,
+        /// What happened, with [`TurnStatus::Error`].
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// The transcript has changed outside a turn.
+    Transcript {
+        /// How.
+        event: TranscriptEvent,
+    },
+}
+
+/// Where a turn's events go: to whoever began it, and to all who watch the session. Nobody need listen.
 #[derive(Clone)]
-pub(crate) struct EventSender(pub(crate) mpsc::UnboundedSender<TurnEvent>);
+pub(crate) struct EventSender {
+    pub(crate) request_id: String,
+    pub(crate) turn: mpsc::UnboundedSender<TurnEvent>,
+    pub(crate) session: broadcast::Sender<SessionEvent>,
+}
 
 impl EventSender {
     pub(crate) fn send(&self, event: TurnEvent) {
-        let _ = self.0.send(event);
+        if self.session.receiver_count() > 0 {
+            let request_id = self.request_id.clone();
+            let _ = self.session.send(SessionEvent::Turn { request_id, event: event.clone() });
+        }
+        let _ = self.turn.send(event);
     }
 }
 

@@ -1,14 +1,26 @@
 //! The driver: performs the turn machine's effects against the other rooms. The only place where they meet.
 
+mod answers;
+mod ask;
+mod assemble;
 mod bridge;
+mod calls;
+mod conversation;
 mod events;
+mod input;
+mod queue;
 mod setup;
 mod stream;
 mod tools;
 mod turn;
 
+pub(crate) use answers::{ClientAnswer, ClientAnswers};
 pub(crate) use bridge::StoreBridge;
+pub(crate) use conversation::Conversation;
 pub(crate) use events::EventSender;
-pub use events::{Retry, TurnEvent};
+pub use events::{Retry, SessionEvent, TranscriptEvent, TurnEvent};
+pub(crate) use input::{Arrival, TurnInput};
+pub(crate) use queue::MessageQueue;
+pub use queue::QueueMode;
 pub(crate) use setup::{FindModel, Setup};
 pub(crate) use turn::{Ended, TurnDriver};

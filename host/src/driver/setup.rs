@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::extensions::{Bridge, Extension, Services};
 use crate::hooks::{Dispatcher, Hooks};
@@ -6,7 +7,7 @@ use crate::model::LanguageModel;
 use crate::store::Store;
 use crate::tools::ToolSet;
 
-use super::EventSender;
+use super::{EventSender, QueueMode};
 
 /// What every turn of an agent works with.
 pub(crate) struct Setup {
@@ -14,8 +15,20 @@ pub(crate) struct Setup {
     /// Finds the models that hooks ask for by id.
     pub(crate) models: Box<FindModel>,
     pub(crate) max_steps: u32,
+    /// How hard the model should think, unless a hook sets it.
+    pub(crate) reasoning_effort: Option<String>,
+    /// The longest time between two parts of the stream; none for no limit.
+    pub(crate) stall_timeout: Option<Duration>,
     /// The embedder's and the extensions'.
     pub(crate) tools: ToolSet,
+    /// Tools that are offered only where a hook asks for them.
+    pub(crate) reserve: ToolSet,
+    /// Both of them.
+    pub(crate) all_tools: ToolSet,
+    /// No batch of tool calls runs at once.
+    pub(crate) sequential: bool,
+    pub(crate) steering: QueueMode,
+    pub(crate) follow_ups: QueueMode,
     pub(crate) hooks: Arc<[Arc<dyn Hooks>]>,
     pub(crate) extensions: Vec<Arc<Extension>>,
     pub(crate) store: Arc<dyn Store>,

@@ -2,37 +2,26 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
-use futures::{FutureExt, Stream, StreamExt};
+use futures::{FutureExt, Stream};
 use tokio::time::Instant;
 
 use crate::hooks::panic_message;
-use crate::tools::{CallContext, Tool, ToolSet};
-use crate::turn::{Outcome, ToolError, ToolOutput, ToolRun};
+use crate::tools::{CallContext, Tool, ToolAnswer, ToolSet};
+use crate::turn::{Outcome, ToolError, ToolOutput, ToolRan, ToolRun};
 
-/// Runs tools at once and yields an [`Outcome::ToolRan`] for each as it ends. Dropping the stream cancels those that
+/// How long tools that run may take to return once the turn is cancelled. 1 s: what a tool has done is worth knowing,
+/// and whoever cancels waits no longer than that.
+pub(super) const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs tools at once and yields an [`Outcome::ToolRan`] for each as it ends. Dropping the stream drops those that
 /// still run.
-pub(super) fn run(
-    tools: &ToolSet,
-    runs: Vec<ToolRun>,
-    session: &str,
-    request_id: &str,
-    step_number: u32,
-) -> impl Stream<Item = Outcome> + use<> {
-    let running: FuturesUnordered<_> = runs
-        .into_iter()
-        .map(|run| {
-            let context = CallContext {
-                session: session.to_owned(),
-                request_id: request_id.to_owned(),
-                step_number,
-                tool_call_id: run.tool_call_id.clone(),
-            };
-            run_one(tools.get(&run.tool_name).cloned(), run, context)
-        })
-        .collect();
-    running.map(|outcome| outcome)
+pub(super) fn run(tools: &ToolSet, runs: Vec<(ToolRun, CallContext)>) -> impl Stream<Item = Outcome> + use<> {
+    runs.into_iter()
+        .map(|(run, context)| run_one(tools.get(&run.tool_name).cloned(), run, context))
+        .collect::<FuturesUnordered<_>>()
 }
 
 async fn run_one(tool: Option<Arc<dyn Tool>>, run: ToolRun, context: CallContext) -> Outcome {
@@ -48,10 +37,14 @@ async fn run_one(tool: Option<Arc<dyn Tool>>, run: ToolRun, context: CallContext
             )),
         },
     };
-    Outcome::ToolRan {
-        tool_call_id: run.tool_call_id,
-        output: ToolOutput::from(result),
-        duration_ms: begun.elapsed().as_secs_f64() * 1e3,
-        terminate: false,
-    }
+    let duration_ms = begun.elapsed().as_secs_f64() * 1e3;
+    let ran = match result {
+        Ok(ToolAnswer { output, details, terminate }) => {
+            ToolRan { output: ToolOutput::Output(output), duration_ms, terminate, details }
+        }
+        Err(error) => {
+            ToolRan { output: ToolOutput::Error(error), duration_ms, terminate: false, details: None }
+        }
+    };
+    Outcome::ToolRan { tool_call_id: run.tool_call_id, ran }
 }

@@ -1,49 +1,39 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::setup::Setup;
-use super::{EventSender, Retry, TurnEvent, stream, tools};
+use super::{Conversation, EventSender, Setup, TurnEvent, TurnInput};
 use crate::hooks::{
     ChatErrorContext, ChatResponseContext, ChunkContext, Dispatcher, HookError, NextStepContext, StepContext,
-    StepFinishContext, ToolCallContext, ToolResultContext,
+    StepFinishContext,
 };
-use crate::model::{LanguageModel, ModelError, ModelErrorKind};
 use crate::turn::{
-    Answer, Assembly, Chunk, ConfigField, Effect, ModelCall, ModelMessage, Outcome, Provenance, StepRecord,
-    ToolCall, ToolOutput, ToolRecord, ToolRun, TurnConfig, TurnEnd, TurnMachine, TurnStart, TurnStatus,
-    UiMessage,
+    Answer, Approval, Chunk, ConfigField, Effect, ModelMessage, Outcome, Provenance, StepRecord, TurnConfig,
+    TurnEnd, TurnMachine, TurnStatus, UiMessage,
 };
-
-/// New attempts at a request that failed for a passing reason, unless the turn's config says otherwise (AI SDK
-/// `maxRetries`).
-const MAX_RETRIES: u32 = 2;
-
-/// The wait before the first new attempt; it doubles with each.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-
-/// The longest wait before a new attempt, whatever the provider asks for: after that an error says more.
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
 /// Drives one turn from its first effect to its last.
 pub(crate) struct TurnDriver {
-    setup: Arc<Setup>,
-    session: String,
-    system: String,
-    /// Stored with the first effect.
-    user_message: Option<UiMessage>,
-    machine: TurnMachine,
-    dispatcher: Dispatcher,
-    events: EventSender,
-    cancel: CancellationToken,
+    pub(super) setup: Arc<Setup>,
+    pub(super) conversation: Arc<Conversation>,
+    pub(super) input: TurnInput,
+    pub(super) machine: TurnMachine,
+    pub(super) dispatcher: Dispatcher,
+    pub(super) events: EventSender,
+    pub(super) cancel: CancellationToken,
     /// When the turn's time is up, if a hook has set one.
-    deadline: Option<Instant>,
+    pub(super) deadline: Option<Instant>,
+    /// The longest time between two parts of the stream.
+    pub(super) stall_timeout: Option<Duration>,
+    pub(super) last_chunk: Mutex<Instant>,
     begun: Instant,
     started: bool,
-    persisted: bool,
+    pub(super) persisted: bool,
+    /// The answer as it was stored last.
+    pub(super) stored: Option<UiMessage>,
     /// What a hook says in place of the turn's error.
     error_text: Option<String>,
 }
@@ -52,45 +42,56 @@ pub(crate) struct TurnDriver {
 pub(crate) struct Ended {
     pub(crate) end: TurnEnd,
     pub(crate) machine: TurnMachine,
+    /// The last answer as stored.
+    pub(crate) message: Option<UiMessage>,
+    dispatcher: Dispatcher,
 }
 
-/// Why the model's stream was left.
-enum Left {
-    Failed(ModelError),
-    Hook(HookError),
-}
-
-impl From<HookError> for Left {
-    fn from(error: HookError) -> Self {
-        Self::Hook(error)
+impl Ended {
+    /// Tells the hooks, unless the turn failed outside the model's stream: `on_chat_error` knows of that. The session is
+    /// free by then (`think.md` §2.2).
+    pub(crate) async fn tell(&self, nested: bool) {
+        if self.end.stage.is_none() && !nested {
+            let start = self.machine.start();
+            let context = ChatResponseContext {
+                request_id: &start.request_id,
+                continuation: start.continuation,
+                status: self.end.status,
+                error: self.end.error.as_deref(),
+                message: self.message.as_ref(),
+                steps: self.machine.steps(),
+            };
+            self.dispatcher.on_chat_response(context).await;
+        }
+        self.dispatcher.flush().await;
     }
 }
 
 impl TurnDriver {
     pub(crate) fn new(
         setup: Arc<Setup>,
-        session: String,
-        system: String,
-        user_message: Option<UiMessage>,
-        start: TurnStart,
+        conversation: Arc<Conversation>,
+        input: TurnInput,
         events: EventSender,
         cancel: CancellationToken,
     ) -> Self {
         let dispatcher = setup.dispatcher(&events);
         Self {
+            machine: TurnMachine::new(input.start.clone()),
+            stall_timeout: setup.stall_timeout,
+            last_chunk: Mutex::new(Instant::now()),
+            begun: Instant::now(),
+            deadline: None,
+            started: false,
+            persisted: false,
+            stored: None,
+            error_text: None,
             setup,
-            session,
-            system,
-            user_message,
-            machine: TurnMachine::new(start),
+            conversation,
+            input,
             dispatcher,
             events,
             cancel,
-            deadline: None,
-            begun: Instant::now(),
-            started: false,
-            persisted: false,
-            error_text: None,
         }
     }
 
@@ -100,24 +101,13 @@ impl TurnDriver {
             let outcome = match effect {
                 Effect::Finished(mut end) => {
                     end.error = self.error_text.take().or(end.error);
-                    self.dispatcher.flush().await;
-                    return Ended { end, machine: self.machine };
+                    let (machine, message, dispatcher) = (self.machine, self.stored, self.dispatcher);
+                    return Ended { end, machine, message, dispatcher };
                 }
+                // What is said and done is kept and shown, cancelled or not.
+                Effect::StoreApproved(records) => self.store_approved(&records).await,
                 Effect::Store => self.store().await,
                 Effect::Tell(end) => self.tell(&end).await,
-                _ if self.cancel.is_cancelled() => Outcome::Aborted(Answer::default()),
-                Effect::Assemble => self.assemble().await,
-                Effect::BeforeTurn => self.before_turn().await,
-                Effect::BeforeStep => self.before_step().await,
-                Effect::CallModel => self.call_model().await,
-                Effect::CheckInput { tool_call_id, tool_name, input } => {
-                    Outcome::InputChecked(tool_call_id, self.setup.tools.check(&tool_name, input))
-                }
-                Effect::BeforeToolCall { call, input } => self.before_tool_call(call, input).await,
-                Effect::RunTools(runs) => match self.run_tools(runs).await {
-                    Some(outcome) => outcome,
-                    None => continue,
-                },
                 Effect::AfterToolCall(record) => {
                     let outcome = self.after_tool_call(&record).await;
                     self.apply(outcome);
@@ -129,12 +119,27 @@ impl TurnDriver {
                 Effect::FinishStep => self.finish_step().await,
                 Effect::PrepareNextStep => self.prepare_next_step().await,
                 Effect::DecideStop => self.decide_stop().await,
+                _ if self.cancel.is_cancelled() => Outcome::Aborted(Answer::default()),
+                Effect::Assemble => self.assemble().await,
+                Effect::BeforeTurn => self.before_turn().await,
+                Effect::BeforeStep => self.before_step().await,
+                Effect::CallModel => self.call_model().await,
+                Effect::CheckInput { tool_call_id, tool_name, input } => {
+                    Outcome::InputChecked(tool_call_id, self.setup.all_tools.check(&tool_name, input))
+                }
+                Effect::BeforeToolCall { call, input } => self.before_tool_call(call, input).await,
+                Effect::RunTools(runs) => match self.run_tools(runs).await {
+                    Some(outcome) => outcome,
+                    None => continue,
+                },
+                Effect::TakeSteering => Outcome::Taken(self.take(&self.conversation.steering)),
+                Effect::TakeFollowUps => Outcome::Taken(self.take(&self.conversation.follow_ups)),
             };
             self.apply(outcome);
         }
     }
 
-    fn apply(&mut self, outcome: Outcome) {
+    pub(super) fn apply(&mut self, outcome: Outcome) {
         if let Err(error) = self.machine.apply(outcome) {
             // A bug here, not the user's affair: end the turn rather than spin.
             tracing::error!("{error}");
@@ -142,33 +147,19 @@ impl TurnDriver {
         }
     }
 
-    async fn assemble(&mut self) -> Outcome {
-        let user_message = self.user_message.take();
-        let new_messages = user_message.iter().map(|message| message.to_model().len()).sum();
-        if let Some(message) = user_message
-            && let Err(error) = self.setup.store.put(&self.session, &message).await
-        {
-            return Outcome::NotStored(error.to_string());
-        }
-        self.persisted = true;
-        match self.setup.store.messages(&self.session).await {
-            Ok(history) => Outcome::Assembled(Box::new(Assembly {
-                model: self.setup.model.id().to_owned(),
-                system: self.system.clone(),
-                messages: history.iter().flat_map(UiMessage::to_model).collect(),
-                new_messages,
-                tools: self.setup.tools.definitions(),
-            })),
-            Err(error) => Outcome::Failed(error.to_string()),
-        }
-    }
-
     async fn before_turn(&mut self) -> Outcome {
-        match self.dispatcher.before_turn(self.machine.start(), self.machine.assembly()).await {
+        let asked =
+            self.dispatcher.before_turn(self.machine.start(), self.machine.assembly(), &self.cancel).await;
+        match asked {
             Ok((mut config, mut provenance)) => {
                 self.drop_unknown_model(&mut config, &mut provenance);
+                let effort = &mut config.settings.reasoning_effort;
+                *effort = effort.take().or_else(|| self.setup.reasoning_effort.clone());
                 self.deadline =
                     config.timeout_ms.and_then(|ms| self.begun.checked_add(Duration::from_millis(ms)));
+                if let Some(ms) = config.chat_stream_stall_timeout_ms {
+                    self.stall_timeout = (ms > 0).then(|| Duration::from_millis(ms));
+                }
                 Outcome::TurnConfigured(Box::new(config), provenance)
             }
             Err(error) => Outcome::Failed(error.to_string()),
@@ -193,13 +184,19 @@ impl TurnDriver {
         }
     }
 
+    /// Opens the stream, once.
+    pub(super) async fn start(&mut self) -> Result<(), HookError> {
+        if self.started {
+            return Ok(());
+        }
+        self.started = true;
+        *self.last_chunk.lock() = Instant::now();
+        self.show(Chunk::Start { message_id: self.machine.start().message_id.clone() }).await
+    }
+
     async fn before_step(&mut self) -> Outcome {
-        if !self.started {
-            self.started = true;
-            let message_id = self.machine.start().message_id.clone();
-            if let Err(error) = self.show(Chunk::Start { message_id }).await {
-                return Outcome::Failed(error.to_string());
-            }
+        if let Err(error) = self.start().await {
+            return Outcome::Failed(error.to_string());
         }
         let machine = &self.machine;
         let (messages, offered) = (machine.messages(), machine.tools());
@@ -218,156 +215,6 @@ impl TurnDriver {
         }
     }
 
-    async fn call_model(&mut self) -> Outcome {
-        let model = match self.setup.find_model(self.machine.model()) {
-            Ok(model) => model,
-            Err(error) => return Outcome::ModelFailed(error, Answer::default()),
-        };
-        let mut call = self.machine.model_call();
-        call.messages = match self.dispatcher.transform_context(call.messages).await {
-            Ok(messages) if messages.is_empty() => return Outcome::Failed(NO_MESSAGES.into()),
-            Ok(messages) => messages,
-            Err(error) => return Outcome::Failed(error.to_string()),
-        };
-        let attempts = 1 + self.machine.config().max_retries.unwrap_or(MAX_RETRIES);
-        for attempt in 1.. {
-            let mut answer = Answer::default();
-            let mut answering = false;
-            let left = tokio::select! {
-                biased;
-                outcome = self.stopped() => return with_partial(outcome, answer),
-                left = self.ask(&*model, call.clone(), &mut answer, &mut answering) => left,
-            };
-            let error = match left {
-                Ok(()) => return Outcome::ModelAnswered(answer),
-                Err(Left::Hook(error)) => return Outcome::ModelFailed(error.to_string(), answer),
-                Err(Left::Failed(error)) => error,
-            };
-            if answering || !error.is_retryable() || attempt >= attempts {
-                return Outcome::ModelFailed(error.message, answer);
-            }
-            let asked_for = error.retry_after_ms.map(Duration::from_millis);
-            let delay =
-                asked_for.unwrap_or(FIRST_RETRY * 2u32.saturating_pow(attempt - 1)).min(LONGEST_RETRY);
-            let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-            self.events.send(TurnEvent::Retry(Retry {
-                attempt: attempt + 1,
-                delay_ms,
-                error: error.message,
-            }));
-            tokio::select! {
-                biased;
-                outcome = self.stopped() => return with_partial(outcome, answer),
-                () = tokio::time::sleep(delay) => {}
-            }
-        }
-        Outcome::Failed("the attempts ran out".into())
-    }
-
-    /// Asks the model once. `answering` is set once it has said anything.
-    async fn ask(
-        &self,
-        model: &dyn LanguageModel,
-        call: ModelCall,
-        answer: &mut Answer,
-        answering: &mut bool,
-    ) -> Result<(), Left> {
-        let mut events = model.stream(call).await.map_err(Left::Failed)?;
-        while let Some(event) = events.next().await {
-            let event = event.map_err(Left::Failed)?;
-            if !*answering {
-                *answering = true;
-                self.show(Chunk::StartStep).await?;
-            }
-            let done = matches!(event, crate::model::ModelEvent::Finish { .. });
-            if let Some(chunk) = stream::take(answer, event) {
-                self.show(chunk).await?;
-            }
-            if done {
-                return Ok(());
-            }
-        }
-        Err(Left::Failed(ModelError::new(
-            ModelErrorKind::Truncated,
-            "the model's answer ended without its end: the connection was cut",
-        )))
-    }
-
-    /// Waits until the turn is to stop, and says as what it then ends.
-    async fn stopped(&self) -> Stopped {
-        let late = async {
-            match self.deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => Stopped::Cancelled,
-            () = late => Stopped::Late,
-        }
-    }
-
-    async fn before_tool_call(&self, call: ToolCall, input: crate::turn::Json) -> Outcome {
-        let messages = self.machine.messages();
-        let context = ToolCallContext {
-            request_id: &self.machine.start().request_id,
-            step_number: self.machine.step_number(),
-            call: &call,
-            input: &input,
-            dynamic: self.is_dynamic(&call.tool_name),
-            messages: &messages,
-        };
-        let decision = self.dispatcher.before_tool_call(context).await;
-        Outcome::ToolDecided(call.tool_call_id, decision)
-    }
-
-    fn is_dynamic(&self, tool_name: &str) -> bool {
-        self.setup.tools.get(tool_name).is_some_and(|tool| tool.definition().dynamic)
-    }
-
-    /// Runs them all, and applies what each comes to as it ends. An outcome is left if the turn is to stop.
-    async fn run_tools(&mut self, runs: Vec<ToolRun>) -> Option<Outcome> {
-        let (request_id, step) = (self.machine.start().request_id.clone(), self.machine.step_number());
-        let mut running = Box::pin(tools::run(&self.setup.tools, runs, &self.session, &request_id, step));
-        loop {
-            let ran = tokio::select! {
-                biased;
-                stopped = self.stopped() => return Some(match stopped {
-                    Stopped::Cancelled => Outcome::Aborted(Answer::default()),
-                    Stopped::Late => Outcome::Failed(LATE.into()),
-                }),
-                ran = running.next() => ran?,
-            };
-            self.apply(ran);
-        }
-    }
-
-    async fn after_tool_call(&self, record: &ToolRecord) -> Outcome {
-        let messages = self.machine.messages();
-        let context = ToolResultContext {
-            request_id: &self.machine.start().request_id,
-            step_number: self.machine.step_number(),
-            record,
-            dynamic: self.is_dynamic(&record.call.tool_name),
-            messages: &messages,
-        };
-        let change = self.dispatcher.after_tool_call(context).await;
-        Outcome::ToolReviewed(record.call.tool_call_id.clone(), change)
-    }
-
-    /// Shows the result of a call, as the hooks left it.
-    async fn show_result(&self, tool_call_id: &str) -> Result<(), HookError> {
-        let Some(record) = self.machine.record(tool_call_id) else { return Ok(()) };
-        let tool_call_id = record.call.tool_call_id;
-        let tool_name = record.call.tool_name;
-        self.show(match record.output {
-            ToolOutput::Output(output) => Chunk::ToolResult { tool_call_id, tool_name, output },
-            ToolOutput::Error(error) => Chunk::ToolError { tool_call_id, tool_name, error },
-        })
-        .await
-    }
-
     async fn finish_step(&self) -> Outcome {
         let Some(step) = self.machine.steps().last() else { return Outcome::Failed(NO_STEP.into()) };
         let shown = self.show(Chunk::FinishStep {
@@ -376,6 +223,14 @@ impl TurnDriver {
             provider_metadata: step.answer.provider_metadata.clone(),
         });
         let told = async {
+            for call in step.answer.tool_calls().filter(|call| step.approvals.contains(&call.tool_call_id)) {
+                self.show(Chunk::ToolApprovalRequest {
+                    approval_id: Approval::of(&call.tool_call_id).id,
+                    tool_call_id: call.tool_call_id.clone(),
+                    tool_name: call.tool_name.clone(),
+                })
+                .await?;
+            }
             shown.await?;
             let request_id = &self.machine.start().request_id;
             let step_number = self.machine.step_number();
@@ -421,16 +276,6 @@ impl TurnDriver {
         }
     }
 
-    async fn store(&self) -> Outcome {
-        match self.machine.message() {
-            None => Outcome::Stored,
-            Some(message) => match self.setup.store.put(&self.session, &message).await {
-                Ok(()) => Outcome::Stored,
-                Err(error) => Outcome::NotStored(error.to_string()),
-            },
-        }
-    }
-
     async fn tell(&mut self, end: &TurnEnd) -> Outcome {
         let request_id = &self.machine.start().request_id;
         if let Some(stage) = end.stage {
@@ -442,19 +287,19 @@ impl TurnDriver {
                 messages_persisted: self.persisted,
             }));
         }
-        let error = self.error_text.as_ref().or(end.error.as_ref());
         let chunk = match end.status {
-            TurnStatus::Completed => Chunk::Finish {
-                finish_reason: self
-                    .machine
-                    .steps()
-                    .last()
-                    .map(|step| step.answer.finish_reason)
-                    .unwrap_or_default(),
-                total_usage: self.machine.total_usage(),
-            },
-            TurnStatus::Aborted => Chunk::Abort,
-            TurnStatus::Error => Chunk::Error { error: error.cloned().unwrap_or_default() },
+            TurnStatus::Completed => {
+                let last = self.machine.steps().last();
+                Chunk::Finish {
+                    finish_reason: last.map(|step| step.answer.finish_reason).unwrap_or_default(),
+                    total_usage: self.machine.total_usage(),
+                }
+            }
+            TurnStatus::Aborted | TurnStatus::Skipped => Chunk::Abort,
+            TurnStatus::Error => {
+                let error = self.error_text.as_ref().or(end.error.as_ref());
+                Chunk::Error { error: error.cloned().unwrap_or_default() }
+            }
         };
         // A turn that failed before its stream has no stream to watch.
         if end.stage.is_some() {
@@ -462,24 +307,13 @@ impl TurnDriver {
         } else if let Err(error) = self.show(chunk).await {
             tracing::warn!(hook = "onChunk", "a built-in hook failed after the turn's end: {error}");
         }
-        if end.stage.is_none() {
-            let message = self.machine.message();
-            let context = ChatResponseContext {
-                request_id,
-                continuation: self.machine.start().continuation,
-                status: end.status,
-                error: end.error.as_deref(),
-                message: message.as_ref(),
-                steps: self.machine.steps(),
-            };
-            self.dispatcher.on_chat_response(context).await;
-        }
         Outcome::Told
     }
 
     /// Shows a part of the stream to the hooks, then to whoever listens.
-    async fn show(&self, chunk: Chunk) -> Result<(), HookError> {
+    pub(super) async fn show(&self, chunk: Chunk) -> Result<(), HookError> {
         let request_id = &self.machine.start().request_id;
+        *self.last_chunk.lock() = Instant::now();
         self.dispatcher.on_chunk(ChunkContext { request_id, chunk: &chunk }).await?;
         let reasoning = matches!(
             chunk,
@@ -492,23 +326,5 @@ impl TurnDriver {
     }
 }
 
-/// Why a turn is to stop before its end.
-#[derive(Clone, Copy)]
-enum Stopped {
-    Cancelled,
-    Late,
-}
-
-const NO_MESSAGES: &str = "there are no messages to send to the model";
-
 /// A bug of the machine: it asks about a step before there is one.
 const NO_STEP: &str = "there is no step to finish";
-
-const LATE: &str = "the turn took longer than its `timeoutMs`";
-
-fn with_partial(stopped: Stopped, answer: Answer) -> Outcome {
-    match stopped {
-        Stopped::Cancelled => Outcome::Aborted(answer),
-        Stopped::Late => Outcome::ModelFailed(LATE.into(), answer),
-    }
-}

@@ -175,6 +175,7 @@ impl From<&ChunkSnapshot> for wit::Chunk {
                 Chunk::ToolCall { .. } => wit::ChunkType::ToolCall,
                 Chunk::ToolResult { .. } => wit::ChunkType::ToolResult,
                 Chunk::ToolError { .. } => wit::ChunkType::ToolError,
+                Chunk::ToolApprovalRequest { .. } => wit::ChunkType::ToolApprovalRequest,
                 Chunk::Source { .. } => wit::ChunkType::Source,
                 Chunk::File { .. } => wit::ChunkType::File,
                 Chunk::FinishStep { .. } => wit::ChunkType::FinishStep,
@@ -203,7 +204,7 @@ impl From<&ChatResponseSnapshot> for wit::ChatResponseSnapshot {
             status: match from.status {
                 TurnStatus::Completed => wit::TurnStatus::Completed,
                 TurnStatus::Error => wit::TurnStatus::Error,
-                TurnStatus::Aborted => wit::TurnStatus::Aborted,
+                TurnStatus::Aborted | TurnStatus::Skipped => wit::TurnStatus::Aborted,
             },
             error: from.error.clone(),
             text: from.text.clone(),
@@ -293,6 +294,11 @@ pub(super) fn patch(from: wit::TurnConfig, grant: &Grant) -> TurnPatch {
         send_reasoning: from.send_reasoning,
         max_retries: from.max_retries,
         timeout_ms: from.timeout_ms,
+        // Not for extensions (`think.md` §3.6).
+        tools: None,
+        stop_when: None,
+        chat_stream_stall_timeout_ms: None,
+        telemetry: None,
         settings: CallSettings {
             max_output_tokens: from.max_output_tokens,
             temperature: from.temperature,
@@ -375,6 +381,7 @@ pub(super) fn tool_override(from: &wit::ToolOverride) -> Result<ToolOverride, Fa
         output: from.output.as_deref().map(parse).transpose()?,
         is_error: from.is_error,
         terminate: from.terminate,
+        details: None,
     })
 }
 

@@ -73,11 +73,9 @@ impl Extension {
         Box::new(TurnWorker::new(self.clone(), services))
     }
 
-    /// Its tools, under the names in which a model is offered them. `bridge` serves their calls. Tools that need a
-    /// person's approval are not among them: nobody can be asked yet, and not asking would be the wrong default.
+    /// Its tools, under the names in which a model is offered them. `bridge` serves their calls.
     pub fn tools(self: &Arc<Self>, bridge: &Arc<dyn Bridge>) -> impl Iterator<Item = Arc<dyn Tool>> {
-        let offered = self.manifest.tools.iter().filter(|tool| !tool.needs_approval);
-        offered.map(move |tool| -> Arc<dyn Tool> {
+        self.manifest.tools.iter().map(move |tool| -> Arc<dyn Tool> {
             Arc::new(ExtensionTool::new(self.clone(), tool, bridge.clone()))
         })
     }

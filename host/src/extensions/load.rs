@@ -314,14 +314,6 @@ fn missing(manifest: &Manifest, grant: &Grant) -> Vec<String> {
             manifest.name
         ));
     }
-    let approval: Vec<&str> =
-        manifest.tools.iter().filter(|tool| tool.needs_approval).map(|tool| &*tool.name).collect();
-    if !approval.is_empty() {
-        let tools = approval.join(", ");
-        lines.push(format!(
-            "its {tools} needs a person's approval, which this version cannot ask for; it is not offered"
-        ));
-    }
     let others: Vec<String> =
         asked.asked().into_iter().filter(|name| !["decide", "model"].contains(&&**name)).collect();
     if !others.is_empty() {

@@ -8,7 +8,7 @@ use super::extension::Extension;
 use super::instance::guarded;
 use super::manifest::ToolManifest;
 use crate::hooks::Failure;
-use crate::tools::{CallContext, Tool};
+use crate::tools::{CallContext, Tool, ToolAnswer};
 use crate::turn::{Json, ToolDefinition, ToolError};
 
 /// A tool of an extension. Each call has an instance of its own, so that calls run side by side and none holds up a
@@ -31,6 +31,7 @@ impl ExtensionTool {
             replay: tool.replay,
             sequential: tool.sequential,
             client: false,
+            needs_approval: tool.needs_approval,
             dynamic: false,
         };
         Self { name: tool.name.clone(), definition, bridge, extension }
@@ -64,7 +65,7 @@ impl Tool for ExtensionTool {
         &self.definition
     }
 
-    async fn execute(&self, input: Json, context: &CallContext) -> Result<Json, ToolError> {
+    async fn execute(&self, input: Json, context: &CallContext) -> Result<ToolAnswer, ToolError> {
         let wit_context = wit::CallContext {
             tool_call_id: context.tool_call_id.clone(),
             request_id: context.request_id.clone(),
@@ -72,8 +73,13 @@ impl Tool for ExtensionTool {
             idempotency_key: context.idempotency_key(),
         };
         let extension = &self.extension.manifest.name;
-        match self.call(input.to_string(), &wit_context).await {
-            Ok(Ok(output)) => serde_json::from_str(&output).map_err(|error| {
+        // A guest cannot listen; its instance is dropped with the call.
+        let called = context.cancelled.run_until_cancelled(self.call(input.to_string(), &wit_context)).await;
+        let Some(called) = called else {
+            return Err(ToolError::named("Cancelled", "the turn was cancelled"));
+        };
+        match called {
+            Ok(Ok(output)) => serde_json::from_str::<Json>(&output).map(ToolAnswer::from).map_err(|error| {
                 ToolError::named(
                     "ExtensionError",
                     format!("extension \"{extension}\": its answer is not JSON: {error}"),

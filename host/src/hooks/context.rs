@@ -1,6 +1,7 @@
 //! What built-in hooks are shown.
 
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use crate::turn::{
     ChatStage, Chunk, ErrorClass, Json, ModelMessage, StepRecord, ToolCall, ToolDefinition, ToolRecord,
@@ -36,6 +37,8 @@ pub struct TurnContext<'a> {
     pub model: &'a str,
     /// Custom fields of the client's request, an object.
     pub body: Option<&'a Json>,
+    /// Set when the turn is cancelled.
+    pub cancelled: &'a CancellationToken,
 }
 
 /// Of `before_step` (AI SDK `PrepareStep`).
@@ -70,8 +73,10 @@ pub struct ToolCallContext<'a> {
     pub input: &'a Json,
     /// True for a tool registered at run time.
     pub dynamic: bool,
-    /// The conversation at the call, without results of its own step.
+    /// The conversation at the call, the answer that made it included, without results of its own step.
     pub messages: &'a [ModelMessage],
+    /// Set when the turn is cancelled.
+    pub cancelled: &'a CancellationToken,
 }
 
 /// Of `after_tool_call`.
@@ -85,7 +90,7 @@ pub struct ToolResultContext<'a> {
     pub record: &'a ToolRecord,
     /// True for a tool registered at run time.
     pub dynamic: bool,
-    /// The conversation at the call, without results of its own step.
+    /// The conversation at the call, the answer that made it included, without results of its own step.
     pub messages: &'a [ModelMessage],
 }
 

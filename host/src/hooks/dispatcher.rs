@@ -1,6 +1,8 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use super::panic::{caught, panic_message};
 use super::snapshot::count;
 use super::{
@@ -46,6 +48,7 @@ impl Dispatcher {
         &self,
         start: &TurnStart,
         assembly: &Assembly,
+        cancelled: &CancellationToken,
     ) -> Result<(TurnConfig, Provenance), HookError> {
         let mut config = TurnConfig::default();
         let mut provenance = Provenance::new();
@@ -59,6 +62,7 @@ impl Dispatcher {
                 tools: &assembly.tools,
                 model: config.model.as_ref().unwrap_or(&assembly.model),
                 body: start.body.as_ref(),
+                cancelled,
             };
             if let Some(change) = caught(hooks.before_turn(&context)).await? {
                 for field in config.merge(change) {

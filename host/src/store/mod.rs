@@ -8,21 +8,33 @@ mod storage;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 pub use sqlite::SqliteStore;
 
-use crate::turn::UiMessage;
+use crate::turn::{Json, ToolDefinition, UiMessage};
 
 /// Where conversations and extensions' values are kept. Whatever a method has confirmed is there after a crash of the
 /// process.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// The conversation of a session, oldest first; empty if there is none.
+    /// The conversation of a session, oldest first: the branch that ends with the newest message; empty if there is
+    /// none.
     async fn messages(&self, session: &str) -> Result<Vec<UiMessage>, StoreError>;
 
-    /// Adds a message at the end of a conversation, which begins with it if there is none; one with an id that is there
-    /// already replaces that one in its place.
-    async fn put(&self, session: &str, message: &UiMessage) -> Result<(), StoreError>;
+    /// Adds a message, which becomes the end of the conversation: as an answer to the message with the id `parent`, or
+    /// to the last one. A message with an id that is there already replaces that one in its place.
+    ///
+    /// # Errors
+    ///
+    /// If there is no message with the id `parent`.
+    async fn put(&self, session: &str, message: &UiMessage, parent: Option<&str>) -> Result<(), StoreError>;
+
+    /// What the last client request of a session said beyond its message; the default if there was none.
+    async fn last_request(&self, session: &str) -> Result<LastRequest, StoreError>;
+
+    /// Keeps it for the turns that follow without a client's request.
+    async fn set_last_request(&self, session: &str, request: &LastRequest) -> Result<(), StoreError>;
 
     /// The value of an extension's key.
     async fn value(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
@@ -51,6 +63,16 @@ pub trait Store: Send + Sync {
         delta: i64,
         limit: u64,
     ) -> Result<Increment, StoreError>;
+}
+
+/// What a client's request says beyond its message (`think.md` §1.3).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LastRequest {
+    /// Custom fields, an object.
+    pub body: Option<Json>,
+    /// Tools that the client runs.
+    pub client_tools: Vec<ToolDefinition>,
 }
 
 /// What came of [`Store::increment`].
@@ -96,6 +118,14 @@ pub enum StoreError {
         message: String,
         /// What is wrong.
         reason: String,
+    },
+    /// A message was to answer one that is not there.
+    #[error("session \"{session}\" has no message \"{parent}\" that could be answered")]
+    Parent {
+        /// Where.
+        session: String,
+        /// Which is missing.
+        parent: String,
     },
     /// Anything else, in the database's words.
     #[error("the database failed: {0}")]

@@ -6,7 +6,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 
-use super::{Increment, Store, StoreError, storage};
+use super::{Increment, LastRequest, Store, StoreError, storage};
 use crate::turn::UiMessage;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -73,8 +73,11 @@ fn said(error: &sqlx::Error) -> String {
 impl Store for SqliteStore {
     async fn messages(&self, session: &str) -> Result<Vec<UiMessage>, StoreError> {
         let rows: Vec<(String, String)> = sqlx::query_as(
-            "SELECT message_id, body FROM messages JOIN sessions ON sessions.id = session_id \
-             WHERE name = ? ORDER BY number",
+            "WITH RECURSIVE path (number) AS ( \
+                 SELECT leaf_number FROM sessions WHERE name = ? AND leaf_number IS NOT NULL \
+                 UNION ALL SELECT parent_number FROM messages JOIN path USING (number) \
+                 WHERE parent_number IS NOT NULL) \
+             SELECT message_id, body FROM messages JOIN path USING (number) ORDER BY number",
         )
         .bind(session)
         .fetch_all(&self.pool)
@@ -90,7 +93,7 @@ impl Store for SqliteStore {
             .collect()
     }
 
-    async fn put(&self, session: &str, message: &UiMessage) -> Result<(), StoreError> {
+    async fn put(&self, session: &str, message: &UiMessage, parent: Option<&str>) -> Result<(), StoreError> {
         let body = serde_json::to_string(message).map_err(|error| StoreError::Row {
             session: session.to_owned(),
             message: message.id.clone(),
@@ -102,19 +105,78 @@ impl Store for SqliteStore {
             .bind(session)
             .execute(&mut *transaction)
             .await?;
-        sqlx::query(
-            "INSERT INTO messages (session_id, message_id, parent_number, role, body) \
-             SELECT id, ?2, (SELECT max(number) FROM messages WHERE session_id = sessions.id), ?3, ?4 \
-             FROM sessions WHERE name = ?1 \
-             ON CONFLICT (session_id, message_id) DO UPDATE SET role = excluded.role, body = excluded.body",
+        let replaced = sqlx::query(
+            "UPDATE messages SET role = ?3, body = ?4 \
+             WHERE session_id = (SELECT id FROM sessions WHERE name = ?1) AND message_id = ?2",
         )
         .bind(session)
         .bind(&message.id)
         .bind(role.as_str())
+        .bind(&body)
+        .execute(&mut *transaction)
+        .await?;
+        if replaced.rows_affected() > 0 {
+            transaction.commit().await?;
+            return Ok(());
+        }
+        let (session_id, leaf): (i64, Option<i64>) =
+            sqlx::query_as("SELECT id, leaf_number FROM sessions WHERE name = ?")
+                .bind(session)
+                .fetch_one(&mut *transaction)
+                .await?;
+        let parent_number = match parent {
+            None => leaf,
+            Some(parent) => {
+                let found: Option<(i64,)> =
+                    sqlx::query_as("SELECT number FROM messages WHERE session_id = ? AND message_id = ?")
+                        .bind(session_id)
+                        .bind(parent)
+                        .fetch_optional(&mut *transaction)
+                        .await?;
+                let missing =
+                    || StoreError::Parent { session: session.to_owned(), parent: parent.to_owned() };
+                Some(found.ok_or_else(missing)?.0)
+            }
+        };
+        let added = sqlx::query(
+            "INSERT INTO messages (session_id, message_id, parent_number, role, body) VALUES (?, ?, ?, ?, ?)",
+        )
+        .bind(session_id)
+        .bind(&message.id)
+        .bind(parent_number)
+        .bind(role.as_str())
         .bind(body)
         .execute(&mut *transaction)
         .await?;
+        sqlx::query("UPDATE sessions SET leaf_number = ? WHERE id = ?")
+            .bind(added.last_insert_rowid())
+            .bind(session_id)
+            .execute(&mut *transaction)
+            .await?;
         transaction.commit().await?;
+        Ok(())
+    }
+
+    async fn last_request(&self, session: &str) -> Result<LastRequest, StoreError> {
+        let found: Option<(Option<String>,)> =
+            sqlx::query_as("SELECT last_request FROM sessions WHERE name = ?")
+                .bind(session)
+                .fetch_optional(&self.pool)
+                .await?;
+        // A request that this version cannot read is as good as none: the next one replaces it.
+        let read = |text: String| serde_json::from_str(&text).ok();
+        Ok(found.and_then(|(text,)| text).and_then(read).unwrap_or_default())
+    }
+
+    async fn set_last_request(&self, session: &str, request: &LastRequest) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO sessions (name, last_request) VALUES (?1, ?2) \
+             ON CONFLICT (name) DO UPDATE SET last_request = excluded.last_request",
+        )
+        .bind(session)
+        .bind(serde_json::to_string(request).unwrap_or_default())
+        .execute(&self.pool)
+        .await?;
         Ok(())
     }
 
@@ -166,12 +228,31 @@ mod tests {
         for (session, id, text) in
             [("a", "1", "one"), ("b", "1", "other"), ("a", "2", "two"), ("a", "1", "ONE")]
         {
-            store.put(session, &UiMessage::user(id, text)).await.unwrap();
+            store.put(session, &UiMessage::user(id, text), None).await.unwrap();
         }
         store.close().await;
         let messages = open(&folder).await.messages("a").await.unwrap();
         assert_eq!(messages, [UiMessage::user("1", "ONE"), UiMessage::user("2", "two")]);
         assert_eq!(open(&folder).await.messages("c").await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn an_answer_to_an_earlier_message_is_a_branch_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder).await;
+        let put = async |id: &str, parent| store.put("a", &UiMessage::user(id, id), parent).await;
+        for (id, parent) in [("1", None), ("2", None), ("3", None), ("2b", Some("1")), ("3b", None)] {
+            put(id, parent).await.unwrap();
+        }
+        let path = async || -> Vec<String> {
+            store.messages("a").await.unwrap().into_iter().map(|message| message.id).collect()
+        };
+        assert_eq!(path().await, ["1", "2b", "3b"]);
+        put("2", None).await.unwrap();
+        assert_eq!(path().await, ["1", "2b", "3b"], "to change a message is not to go back to it");
+        let error = put("4", Some("nowhere")).await.unwrap_err().to_string();
+        assert!(error.contains("nowhere"), "{error}");
+        assert_eq!(path().await, ["1", "2b", "3b"]);
     }
 
     #[tokio::test]
@@ -206,7 +287,7 @@ mod tests {
     async fn a_row_that_cannot_be_read_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder).await;
-        store.put("a", &UiMessage::user("m7", "x")).await.unwrap();
+        store.put("a", &UiMessage::user("m7", "x"), None).await.unwrap();
         sqlx::query("UPDATE messages SET body = '{\"id\": 7}'").execute(&store.pool).await.unwrap();
         let error = store.messages("a").await.unwrap_err().to_string();
         assert!(error.contains("m7"), "{error}");

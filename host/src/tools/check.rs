@@ -39,16 +39,32 @@ impl InputCheck {
             return Ok(input);
         }
         coerce(&mut input, &self.schema);
-        let errors: Vec<String> = validator
-            .iter_errors(&input)
-            .take(TOLD)
-            .map(|error| match error.instance_path().to_string() {
-                path if path.is_empty() => error.to_string(),
-                path => format!("{path}: {error}"),
-            })
-            .collect();
-        if errors.is_empty() { Ok(input) } else { Err(InvalidInput(errors.join("; "))) }
+        errors(validator, &input)?;
+        Ok(input)
     }
+}
+
+/// Checks a value against a JSON Schema.
+///
+/// # Errors
+///
+/// If it does not fit, or the schema is not usable.
+pub fn check_against(schema: &Json, value: &Json) -> Result<(), InvalidInput> {
+    let validator = jsonschema::validator_for(schema)
+        .map_err(|error| InvalidInput(format!("the schema is not usable: {error}")))?;
+    errors(&validator, value)
+}
+
+fn errors(validator: &Validator, value: &Json) -> Result<(), InvalidInput> {
+    let errors: Vec<String> = validator
+        .iter_errors(value)
+        .take(TOLD)
+        .map(|error| match error.instance_path().to_string() {
+            path if path.is_empty() => error.to_string(),
+            path => format!("{path}: {error}"),
+        })
+        .collect();
+    if errors.is_empty() { Ok(()) } else { Err(InvalidInput(errors.join("; "))) }
 }
 
 fn kind(value: &Json) -> &'static str {

@@ -2,12 +2,14 @@
 //!
 //! May use `turn`. Where a tool comes from (the embedder, an extension, a server) is the affair of whoever adds it.
 
+mod call;
 mod check;
 mod set;
 
 use async_trait::async_trait;
 
-pub use check::InputCheck;
+pub use call::{CallContext, ToolAnswer};
+pub use check::{InputCheck, check_against};
 pub use set::{NameTaken, ToolSet};
 
 use crate::turn::{Json, ToolDefinition, ToolError};
@@ -20,29 +22,27 @@ pub trait Tool: Send + Sync {
 
     /// Runs it. Dropping the future cancels the call.
     ///
+    /// ```
+    /// use lathe::tools::{CallContext, Tool, ToolAnswer};
+    /// use lathe::turn::{Json, ToolDefinition, ToolError};
+    ///
+    /// struct Echo(ToolDefinition);
+    ///
+    /// #[async_trait::async_trait]
+    /// impl Tool for Echo {
+    ///     fn definition(&self) -> &ToolDefinition {
+    ///         &self.0
+    ///     }
+    ///
+    ///     async fn execute(&self, input: Json, call: &CallContext) -> Result<ToolAnswer, ToolError> {
+    ///         call.progress("listening".into());
+    ///         Ok(input.into())
+    ///     }
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// What the model is told in place of an output.
-    async fn execute(&self, input: Json, context: &CallContext) -> Result<Json, ToolError>;
-}
-
-/// What a tool may know about its call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallContext {
-    /// The session.
-    pub session: String,
-    /// The turn.
-    pub request_id: String,
-    /// The step, from 0.
-    pub step_number: u32,
-    /// The call.
-    pub tool_call_id: String,
-}
-
-impl CallContext {
-    /// The same for every attempt at this call, also after a crash.
-    #[must_use]
-    pub fn idempotency_key(&self) -> String {
-        format!("{}/{}/{}", self.session, self.request_id, self.tool_call_id)
-    }
+    async fn execute(&self, input: Json, call: &CallContext) -> Result<ToolAnswer, ToolError>;
 }

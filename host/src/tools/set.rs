@@ -40,6 +40,23 @@ impl ToolSet {
         Ok(())
     }
 
+    /// A set of both.
+    ///
+    /// # Errors
+    ///
+    /// If both have a tool of one name.
+    pub fn with(&self, other: &Self) -> Result<Self, NameTaken> {
+        let mut both = self.clone();
+        for name in &other.order {
+            let Some(entry) = other.tools.get(name) else { continue };
+            if both.tools.insert(name.clone(), entry.clone()).is_some() {
+                return Err(NameTaken(name.clone()));
+            }
+            both.order.push(name.clone());
+        }
+        Ok(both)
+    }
+
     /// What a model is offered.
     #[must_use]
     pub fn definitions(&self) -> Vec<ToolDefinition> {

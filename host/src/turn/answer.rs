@@ -137,6 +137,7 @@ impl Answer {
             | Chunk::ToolInputDelta { .. }
             | Chunk::ToolInputEnd { .. }
             | Chunk::ToolResult { .. }
+            | Chunk::ToolApprovalRequest { .. }
             | Chunk::ToolError { .. }
             | Chunk::FinishStep { .. }
             | Chunk::Finish { .. }

@@ -28,17 +28,20 @@ struct BatchCall {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Stage {
-    /// The input is to be checked; `gated` once the hooks have spoken.
+    /// The input is to be checked; `gated` once the hooks have spoken, `approval` if a person is to be asked next.
     Check {
         gated: bool,
+        approval: bool,
     },
     Gate,
     Ready,
     /// There is a result, which the hooks have not seen.
     Review(ToolRecord),
     Settled(ToolRecord),
-    /// A client will answer.
-    Pending,
+    /// A client will answer, or a person is asked for approval.
+    Pending {
+        approval: bool,
+    },
 }
 
 /// What a batch needs done next.
@@ -61,7 +64,27 @@ pub struct ToolRun {
     pub input: Json,
 }
 
+/// What came of a [`ToolRun`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolRan {
+    /// What the tool answered.
+    pub output: ToolOutput,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
+    /// Whether the tool asks to end the turn.
+    pub terminate: bool,
+    /// What it tells hooks and clients beyond its output.
+    pub details: Option<Json>,
+}
+
 impl Batch {
+    /// Calls of an earlier turn that a person has approved since: they are not asked about again.
+    pub(super) fn approved(calls: Vec<ToolCall>, offered: &[ToolDefinition]) -> Self {
+        let offered: Vec<ToolDefinition> =
+            offered.iter().map(|tool| ToolDefinition { needs_approval: false, ..tool.clone() }).collect();
+        Self::new(calls, &offered, FinishReason::ToolCalls)
+    }
+
     /// `offered` are the tools that the model could see in this step.
     pub(super) fn new(calls: Vec<ToolCall>, offered: &[ToolDefinition], finish: FinishReason) -> Self {
         let definition = |call: &ToolCall| offered.iter().find(|tool| tool.name == call.tool_name);
@@ -83,8 +106,8 @@ impl Batch {
                         let message = format!("Invalid input for tool \"{}\": {reason}", call.tool_name);
                         Stage::Review(refused(&call, CallOutcome::Invalid, "InvalidInput", message))
                     }
-                    Some(tool) if tool.client => Stage::Pending,
-                    Some(_) => Stage::Check { gated: false },
+                    Some(tool) if tool.client => Stage::Pending { approval: false },
+                    Some(tool) => Stage::Check { gated: false, approval: tool.needs_approval },
                 };
                 BatchCall { input: call.input.clone(), call, stage }
             })
@@ -117,11 +140,15 @@ impl Batch {
     /// Takes the result of a check. False if the call did not wait for it; so for the ones below.
     pub(super) fn checked(&mut self, tool_call_id: &str, result: Result<Json, InvalidInput>) -> bool {
         let Some(call) = self.find(tool_call_id) else { return false };
-        let Stage::Check { gated } = call.stage else { return false };
+        let Stage::Check { gated, approval } = call.stage else { return false };
         match result {
             Ok(input) => {
                 call.input = input;
-                call.stage = if gated { Stage::Ready } else { Stage::Gate };
+                call.stage = match (approval, gated) {
+                    (true, _) => Stage::Pending { approval: true },
+                    (false, true) => Stage::Ready,
+                    (false, false) => Stage::Gate,
+                };
             }
             Err(invalid) => {
                 let whose =
@@ -150,7 +177,7 @@ impl Batch {
             }
             Ok(Some(ToolDecision::Allow { input: Some(input) })) => {
                 call.input = input;
-                call.stage = Stage::Check { gated: true };
+                call.stage = Stage::Check { gated: true, approval: false };
                 return true;
             }
             Ok(Some(ToolDecision::Block { reason })) => {
@@ -163,25 +190,22 @@ impl Batch {
             }
             Err(error) => (CallOutcome::Failed, ToolOutput::Error(error)),
         };
-        call.stage = Stage::Review(record(&call.call, outcome, output));
+        let input = call.input.clone();
+        call.stage = Stage::Review(ToolRecord { input, ..record(&call.call, outcome, output) });
         true
     }
 
-    pub(super) fn ran(
-        &mut self,
-        tool_call_id: &str,
-        output: ToolOutput,
-        duration_ms: f64,
-        terminate: bool,
-    ) -> bool {
+    pub(super) fn ran(&mut self, tool_call_id: &str, run: ToolRan) -> bool {
         let Some(call) = self.find(tool_call_id) else { return false };
         if call.stage != Stage::Ready {
             return false;
         }
+        let ToolRan { output, duration_ms, terminate, details } = run;
         let outcome =
             if matches!(output, ToolOutput::Output(_)) { CallOutcome::Executed } else { CallOutcome::Failed };
-        call.stage =
-            Stage::Review(ToolRecord { duration_ms, terminate, ..record(&call.call, outcome, output) });
+        let input = call.input.clone();
+        let record = record(&call.call, outcome, output);
+        call.stage = Stage::Review(ToolRecord { input, duration_ms, terminate, details, ..record });
         true
     }
 
@@ -194,14 +218,21 @@ impl Batch {
         true
     }
 
-    /// Gives every call that has no result yet the same one: the turn was cancelled.
+    /// Gives every call that has no result yet the same one: the turn was cancelled. The hooks are still to see them.
     pub(super) fn cancel(&mut self) {
         for call in &mut self.calls {
-            call.stage = match std::mem::replace(&mut call.stage, Stage::Pending) {
-                Stage::Check { .. } | Stage::Gate | Stage::Ready => Stage::Settled(cancelled(&call.call)),
-                Stage::Review(record) | Stage::Settled(record) => Stage::Settled(record),
-                Stage::Pending => Stage::Pending,
-            };
+            if !matches!(call.stage, Stage::Review(_) | Stage::Settled(_)) {
+                call.stage = Stage::Review(cancelled(&call.call));
+            }
+        }
+    }
+
+    /// Leaves the results as they are, without showing them to a hook.
+    pub(super) fn settle(&mut self) {
+        for call in &mut self.calls {
+            if let Stage::Review(record) = &call.stage {
+                call.stage = Stage::Settled(record.clone());
+            }
         }
     }
 
@@ -215,9 +246,20 @@ impl Batch {
             .collect()
     }
 
+    /// Whether a call runs, or is about to.
+    pub(super) fn is_running(&self, tool_call_id: &str) -> bool {
+        self.calls.iter().any(|call| call.call.tool_call_id == tool_call_id && call.stage == Stage::Ready)
+    }
+
+    /// The calls that wait for a person's approval.
+    pub(super) fn approvals(&self) -> impl Iterator<Item = &ToolCall> {
+        let waits = |call: &&BatchCall| call.stage == Stage::Pending { approval: true };
+        self.calls.iter().filter(waits).map(|call| &call.call)
+    }
+
     /// Whether a client is still to answer a call.
     pub(super) fn waits_for_client(&self) -> bool {
-        self.calls.iter().any(|call| call.stage == Stage::Pending)
+        self.calls.iter().any(|call| matches!(call.stage, Stage::Pending { .. }))
     }
 }
 
@@ -232,7 +274,7 @@ impl BatchCall {
             Stage::Gate => BatchEffect::Gate { call: self.call.clone(), input: self.input.clone() },
             Stage::Ready => BatchEffect::Run(vec![self.run()]),
             Stage::Review(record) => BatchEffect::Review(record.clone()),
-            Stage::Settled(_) | Stage::Pending => return None,
+            Stage::Settled(_) | Stage::Pending { .. } => return None,
         })
     }
 
@@ -251,7 +293,15 @@ pub(super) fn cancelled(call: &ToolCall) -> ToolRecord {
 }
 
 fn record(call: &ToolCall, outcome: CallOutcome, output: ToolOutput) -> ToolRecord {
-    ToolRecord { call: call.clone(), outcome, output, duration_ms: 0.0, terminate: false }
+    ToolRecord {
+        call: call.clone(),
+        input: call.input.clone(),
+        outcome,
+        output,
+        duration_ms: 0.0,
+        terminate: false,
+        details: None,
+    }
 }
 
 fn refused(call: &ToolCall, outcome: CallOutcome, name: &str, message: String) -> ToolRecord {
@@ -281,8 +331,13 @@ mod tests {
             replay: Default::default(),
             sequential: false,
             client: false,
+            needs_approval: false,
             dynamic: false,
         }
+    }
+
+    fn answers(output: Json) -> ToolRan {
+        ToolRan { output: ToolOutput::Output(output), duration_ms: 1.0, terminate: false, details: None }
     }
 
     fn call(id: &str, tool: &str) -> ToolCall {
@@ -322,12 +377,7 @@ mod tests {
                     let ids: Vec<&str> = runs.iter().map(|run| &*run.tool_call_id).collect();
                     seen.push(format!("run {}", ids.join("+")));
                     for run in runs.iter().rev() {
-                        assert!(batch.ran(
-                            &run.tool_call_id,
-                            ToolOutput::Output(json!(run.tool_call_id)),
-                            1.0,
-                            false
-                        ));
+                        assert!(batch.ran(&run.tool_call_id, answers(json!(run.tool_call_id))));
                     }
                 }
                 BatchEffect::Review(record) => {
@@ -430,14 +480,25 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_needs_approval_is_checked_and_waits() {
+        let careful = ToolDefinition { needs_approval: true, ..tool("pay") };
+        let mut batch = batch(&[("a", "pay"), ("b", "t")], &[careful.clone(), tool("t")]);
+        assert_eq!(play(&mut batch, allow), ["check a", "check b", "before b", "run b", "after b"]);
+        let waiting: Vec<&str> = batch.approvals().map(|call| &*call.tool_call_id).collect();
+        assert_eq!((batch.waits_for_client(), waiting), (true, vec!["a"]));
+        let mut approved = Batch::approved(vec![call("a", "pay")], &[careful]);
+        assert_eq!(play(&mut approved, allow), ["check a", "before a", "run a", "after a"]);
+    }
+
+    #[test]
     fn cancelling_answers_what_is_open_and_keeps_what_is_known() {
         let mut batch = batch(&[("a", "t"), ("b", "t")], &[tool("t")]);
         for id in ["a", "b"] {
             assert!(batch.checked(id, Ok(json!({}))) && batch.decided(id, Ok(None)));
         }
-        assert!(batch.ran("b", ToolOutput::Output(json!(1)), 1.0, false));
+        assert!(batch.ran("b", answers(json!(1))));
         batch.cancel();
-        assert!(batch.next().is_none());
+        assert_eq!(play(&mut batch, allow), ["after a", "after b"]);
         assert_eq!(
             outcomes(&batch),
             [("a".into(), CallOutcome::Cancelled), ("b".into(), CallOutcome::Executed)]
@@ -448,7 +509,7 @@ mod tests {
     fn answers_that_nobody_waits_for_are_refused() {
         let mut batch = batch(&[("a", "t")], &[tool("t")]);
         assert!(!batch.decided("a", Ok(None)));
-        assert!(!batch.ran("a", ToolOutput::Output(json!(1)), 1.0, false));
+        assert!(!batch.ran("a", answers(json!(1))));
         assert!(!batch.checked("b", Ok(json!({}))));
     }
 }

@@ -21,6 +21,9 @@ pub struct ToolDefinition {
     /// True if the host cannot run it: a client will.
     #[serde(default)]
     pub client: bool,
+    /// True if a person must approve each call first.
+    #[serde(default)]
+    pub needs_approval: bool,
     /// True for a tool registered at run time, such as one of an MCP server.
     #[serde(default)]
     pub dynamic: bool,
@@ -133,6 +136,8 @@ impl From<Result<Json, ToolError>> for ToolOutput {
 pub struct ToolRecord {
     /// As the model made it.
     pub call: ToolCall,
+    /// The input as it ran, or would have: checked, and perhaps changed by a hook.
+    pub input: Json,
     /// How it ended.
     pub outcome: CallOutcome,
     /// What the model is given.
@@ -142,6 +147,9 @@ pub struct ToolRecord {
     /// Whether it asks to end the turn.
     #[serde(default)]
     pub terminate: bool,
+    /// What the tool tells hooks and clients beyond its output; the model never sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Json>,
 }
 
 impl ToolRecord {
@@ -154,6 +162,7 @@ impl ToolRecord {
     /// Takes over what a hook wants changed: the given fields replace what is there, whole.
     pub fn apply(&mut self, change: &ToolOverride) {
         self.terminate = change.terminate.unwrap_or(self.terminate);
+        self.details = change.details.clone().or(self.details.take());
         let is_error = change.is_error.unwrap_or(!self.success());
         if change.output.is_none() && is_error != self.success() {
             return;
@@ -207,10 +216,23 @@ mod tests {
             (error(), Some(json!("new")), None, ToolOutput::Error(ToolError::failed("new"))),
         ] {
             let outcome = CallOutcome::Executed;
-            let mut record =
-                ToolRecord { call: call.clone(), outcome, output: now, duration_ms: 0.0, terminate: true };
-            record.apply(&ToolOverride { output: value, is_error, terminate: None });
-            assert_eq!((record.output, record.terminate), (then, true));
+            let mut record = ToolRecord {
+                call: call.clone(),
+                input: json!({}),
+                outcome,
+                output: now,
+                duration_ms: 0.0,
+                terminate: true,
+                details: Some(json!(7)),
+            };
+            record.apply(&ToolOverride { output: value, is_error, ..Default::default() });
+            assert_eq!((&record.output, record.terminate, &record.details), (&then, true, &Some(json!(7))));
+            record.apply(&ToolOverride {
+                details: Some(json!(8)),
+                terminate: Some(false),
+                ..Default::default()
+            });
+            assert_eq!((record.output, record.terminate, record.details), (then, false, Some(json!(8))));
         }
     }
 }

@@ -95,6 +95,21 @@ pub enum Chunk {
         tool_name: String,
         /// What the model will read.
         output: Json,
+        /// True if the tool still runs and this is how far it has got.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        preliminary: bool,
+        /// What the tool tells beyond its output; not for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Json>,
+    },
+    /// A tool call waits for a person's approval.
+    ToolApprovalRequest {
+        /// What the answer must name.
+        approval_id: String,
+        /// The call.
+        tool_call_id: String,
+        /// Its tool.
+        tool_name: String,
     },
     /// A tool call has failed.
     ToolError {
@@ -166,6 +181,7 @@ impl Chunk {
             Self::ToolInputStart { tool_name, .. }
             | Self::ToolCall { tool_name, .. }
             | Self::ToolResult { tool_name, .. }
+            | Self::ToolApprovalRequest { tool_name, .. }
             | Self::ToolError { tool_name, .. } => Some(tool_name),
             _ => None,
         }
@@ -180,6 +196,7 @@ impl Chunk {
             | Self::ToolInputEnd { tool_call_id }
             | Self::ToolCall { tool_call_id, .. }
             | Self::ToolResult { tool_call_id, .. }
+            | Self::ToolApprovalRequest { tool_call_id, .. }
             | Self::ToolError { tool_call_id, .. } => Some(tool_call_id),
             _ => None,
         }

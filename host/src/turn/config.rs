@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Json, JsonObject, ModelMessage, ToolChoice};
+use super::{Json, JsonObject, ModelMessage, StopCondition, ToolChoice};
 
 /// What a `before_turn` hook may change (`think.md` §1.5). Every field is optional; absent leaves it as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct TurnConfig {
     /// The conversation as the model should see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<ModelMessage>>,
+    /// Tools to offer beside the agent's, by name, out of those that it holds in reserve. Not for extensions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
     /// The only tools on offer. Names that do not exist are passed over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_tools: Option<Vec<String>>,
@@ -29,6 +32,9 @@ pub struct TurnConfig {
     /// The most steps; at least 1. Default: the agent's, 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
+    /// Conditions that end the turn after a step; one is enough. Not for extensions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_when: Option<Vec<StopCondition>>,
     /// Whether clients are sent reasoning; default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_reasoning: Option<bool>,
@@ -38,9 +44,28 @@ pub struct TurnConfig {
     /// For the whole turn, in milliseconds; default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// The longest time between two parts of the stream, in milliseconds, time in tools included; 0 for no limit.
+    /// Default: the agent's, none. Not for extensions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat_stream_stall_timeout_ms: Option<u64>,
+    /// What stands in the turn's trace. Not for extensions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<Telemetry>,
     /// What goes to the model unchanged.
     #[serde(flatten)]
     pub settings: CallSettings,
+}
+
+/// What a turn's trace says beyond the defaults (AI SDK `TelemetrySettings`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Telemetry {
+    /// A name for what the turn is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function_id: Option<String>,
+    /// More about it.
+    #[serde(skip_serializing_if = "JsonObject::is_empty")]
+    pub metadata: JsonObject,
 }
 
 /// Settings of a model request that the host passes on unchanged. What a provider does not know is left out.
@@ -217,12 +242,16 @@ config_fields! {
     Instructions = instructions,
     System = system,
     Messages = messages,
+    Tools = tools,
     ActiveTools = active_tools,
     ToolChoice = tool_choice,
     MaxSteps = max_steps,
+    StopWhen = stop_when,
     SendReasoning = send_reasoning,
     MaxRetries = max_retries,
     TimeoutMs = timeout_ms,
+    ChatStreamStallTimeoutMs = chat_stream_stall_timeout_ms,
+    Telemetry = telemetry,
     MaxOutputTokens = settings.max_output_tokens,
     Temperature = settings.temperature,
     TopP = settings.top_p,

@@ -43,20 +43,24 @@ pub struct ToolOverride {
     /// End the turn after this step, if every call of the step says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminate: Option<bool>,
+    /// What hooks and clients are told beyond the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Json>,
 }
 
 impl ToolOverride {
     /// An error in place of what is there.
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
-        Self { output: Some(Json::String(text.into())), is_error: Some(true), terminate: None }
+        Self { output: Some(Json::String(text.into())), is_error: Some(true), ..Self::default() }
     }
 
     /// Takes over what `from` sets.
     pub fn merge(&mut self, from: Self) {
-        let Self { output, is_error, terminate } = from;
+        let Self { output, is_error, terminate, details } = from;
         self.output = output.or(self.output.take());
         self.is_error = is_error.or(self.is_error);
         self.terminate = terminate.or(self.terminate);
+        self.details = details.or(self.details.take());
     }
 }

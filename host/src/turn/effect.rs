@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Answer, ChatStage, InvalidInput, Json, ModelMessage, Provenance, StepConfig, StepUpdate, ToolCall,
-    ToolDecision, ToolDefinition, ToolError, ToolOutput, ToolOverride, ToolRecord, ToolRun, Trigger,
-    TurnConfig,
+    ToolDecision, ToolDefinition, ToolError, ToolOverride, ToolRan, ToolRecord, ToolRun, Trigger, TurnConfig,
+    UiMessage,
 };
 
 /// What is known of a turn before it begins.
@@ -35,10 +35,26 @@ pub struct Assembly {
     pub system: String,
     /// The conversation, the new user message included.
     pub messages: Vec<ModelMessage>,
-    /// How many of them, at the end, this turn brought.
-    pub new_messages: usize,
+    /// Those of them that this turn brought.
+    pub new_messages: Vec<ModelMessage>,
     /// The tools, in the order in which they are offered.
     pub tools: Vec<ToolDefinition>,
+    /// Tools in reserve: offered only where a hook asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reserve: Vec<ToolDefinition>,
+    /// Calls of the last answer that a person has approved since: they run before anything else (`think.md` §1.6).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approved: Vec<ToolCall>,
+}
+
+/// Messages of the user that were waiting and are taken up between two steps (`or-agent.md` §1.3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Taken {
+    /// In the order in which they came; at least one.
+    pub messages: Vec<UiMessage>,
+    /// The id under which the answer to them will be stored.
+    pub message_id: String,
 }
 
 /// What is to be done next.
@@ -78,7 +94,14 @@ pub enum Effect {
     PrepareNextStep,
     /// Call the `should_stop_after_step` hooks; answered by [`Outcome::StopDecided`].
     DecideStop,
-    /// Store [`TurnMachine::message`]; answered by [`Outcome::Stored`].
+    /// Ask for messages that steer the turn; answered by [`Outcome::Taken`].
+    TakeSteering,
+    /// Ask for messages that were to wait for the turn's end; answered by [`Outcome::Taken`].
+    TakeFollowUps,
+    /// Store the results of approved calls with the calls; answered by [`Outcome::Stored`].
+    StoreApproved(Vec<ToolRecord>),
+    /// Store [`TurnMachine::stored_messages`], at the end and before waiting messages are answered; answered by
+    /// [`Outcome::Stored`].
     Store,
     /// Tell the hooks how it ended; answered by [`Outcome::Told`].
     Tell(TurnEnd),
@@ -107,12 +130,8 @@ pub enum Outcome {
     ToolRan {
         /// The call.
         tool_call_id: String,
-        /// What the tool answered.
-        output: ToolOutput,
-        /// How long it took, in milliseconds.
-        duration_ms: f64,
-        /// Whether the tool asks to end the turn.
-        terminate: bool,
+        /// What came of it.
+        ran: ToolRan,
     },
     /// Of [`Effect::AfterToolCall`].
     ToolReviewed(String, ToolOverride),
@@ -122,15 +141,18 @@ pub enum Outcome {
     NextStepPrepared(Box<StepUpdate>),
     /// Of [`Effect::DecideStop`].
     StopDecided(bool),
-    /// Of [`Effect::Store`].
+    /// Of [`Effect::TakeSteering`] and [`Effect::TakeFollowUps`]; none if nothing waits.
+    Taken(Option<Taken>),
+    /// Of [`Effect::Store`] and [`Effect::StoreApproved`].
     Stored,
     /// Of [`Effect::Tell`].
     Told,
     /// Of any effect: it could not be done, or a hook failed where that ends the turn.
     Failed(String),
-    /// Of [`Effect::Assemble`] and [`Effect::Store`]: a message could not be stored.
+    /// Of [`Effect::Assemble`], [`Effect::StoreApproved`] and [`Effect::Store`]: a message could not be stored.
     NotStored(String),
-    /// At any time: the turn was cancelled. Holds what the model has said of the step that was under way.
+    /// At any time: the turn was cancelled. Holds what the model has said of the step that was under way. While tools
+    /// run, the calls without a result get one and the step still ends properly.
     Aborted(Answer),
 }
 
@@ -159,6 +181,9 @@ pub enum TurnStatus {
     Error,
     /// It was cancelled.
     Aborted,
+    /// It never began: there was nothing to say, another message took its place, or the session was reset. A session
+    /// says so, never the machine.
+    Skipped,
 }
 
 /// An outcome that does not belong to what the machine asked for: a bug in whoever drives it.
@@ -184,6 +209,7 @@ impl Outcome {
             Self::StepFinished => "StepFinished",
             Self::NextStepPrepared(_) => "NextStepPrepared",
             Self::StopDecided(_) => "StopDecided",
+            Self::Taken(_) => "Taken",
             Self::Stored => "Stored",
             Self::Told => "Told",
             Self::Failed(_) => "Failed",

@@ -2,21 +2,36 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::{self, Batch, BatchEffect};
 use super::{
-    Answer, AnswerPart, Assembly, CallSettings, ChatStage, Effect, ModelCall, ModelMessage, Outcome,
-    Provenance, Role, StepConfig, StepRecord, StepUpdate, ToolCall, ToolDefinition, ToolRecord, TurnConfig,
-    TurnEnd, TurnStart, TurnStatus, UiMessage, UiRole, Unexpected, Usage,
+    Answer, AnswerPart, Assembly, ChatStage, Effect, Outcome, Provenance, StepConfig, StepRecord, StepUpdate,
+    Taken, ToolCall, ToolRecord, TurnConfig, TurnEnd, TurnStart, TurnStatus, Unexpected, Usage,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Phase {
     Assemble,
+    /// Calls of an earlier turn run that a person has approved.
+    Approved(Batch),
+    StoreApproved,
     BeforeTurn,
     BeforeStep,
     CallModel,
     Tools(Batch),
-    FinishStep { waits_for_client: bool },
-    PrepareNextStep { waits_for_client: bool },
-    DecideStop { waits_for_client: bool },
+    FinishStep {
+        waits_for_client: bool,
+    },
+    PrepareNextStep {
+        waits_for_client: bool,
+    },
+    DecideStop {
+        waits_for_client: bool,
+    },
+    /// `more` if the turn goes on without them too.
+    TakeSteering {
+        more: bool,
+    },
+    TakeFollowUps,
+    /// Waiting messages were taken up: they are stored before they are answered.
+    StoreTaken,
     Store,
     Tell,
     Finished,
@@ -44,6 +59,7 @@ enum Phase {
 ///         Effect::FinishStep => Outcome::StepFinished,
 ///         Effect::PrepareNextStep => Outcome::NextStepPrepared(Default::default()),
 ///         Effect::DecideStop => Outcome::StopDecided(false),
+///         Effect::TakeSteering | Effect::TakeFollowUps => Outcome::Taken(None),
 ///         Effect::Store => Outcome::Stored,
 ///         Effect::Tell(_) => Outcome::Told,
 ///         Effect::Finished(end) => break end,
@@ -65,6 +81,12 @@ pub struct TurnMachine {
     steps: Vec<StepRecord>,
     /// The first step that the model is still shown as it was: a hook has put other messages in place of those before.
     shown_from: usize,
+    /// Results of calls that were approved before this turn.
+    approved: Vec<ToolRecord>,
+    /// What the next step is to answer.
+    taken: Option<Taken>,
+    /// Cancelled while tools ran: the step ends properly, then the turn.
+    aborted: bool,
     phase: Phase,
     end: Option<TurnEnd>,
 }
@@ -81,6 +103,9 @@ impl TurnMachine {
             step_config: StepConfig::default(),
             steps: Vec::new(),
             shown_from: 0,
+            approved: Vec::new(),
+            taken: None,
+            aborted: false,
             phase: Phase::Assemble,
             end: None,
         }
@@ -94,7 +119,7 @@ impl TurnMachine {
             Phase::BeforeTurn => Effect::BeforeTurn,
             Phase::BeforeStep => Effect::BeforeStep,
             Phase::CallModel => Effect::CallModel,
-            Phase::Tools(batch) => match batch.next() {
+            Phase::Tools(batch) | Phase::Approved(batch) => match batch.next() {
                 Some(BatchEffect::Check { tool_call_id, tool_name, input }) => {
                     Effect::CheckInput { tool_call_id, tool_name, input }
                 }
@@ -107,7 +132,10 @@ impl TurnMachine {
             Phase::FinishStep { .. } => Effect::FinishStep,
             Phase::PrepareNextStep { .. } => Effect::PrepareNextStep,
             Phase::DecideStop { .. } => Effect::DecideStop,
-            Phase::Store => Effect::Store,
+            Phase::TakeSteering { .. } => Effect::TakeSteering,
+            Phase::TakeFollowUps => Effect::TakeFollowUps,
+            Phase::StoreApproved => Effect::StoreApproved(self.approved.clone()),
+            Phase::Store | Phase::StoreTaken => Effect::Store,
             Phase::Tell => Effect::Tell(self.end()),
             Phase::Finished => Effect::Finished(self.end()),
         }
@@ -122,6 +150,17 @@ impl TurnMachine {
         let unexpected = Unexpected { expected: self.phase.name(), got: outcome.name() };
         let fits = match (&mut self.phase, outcome) {
             (Phase::Finished, _) => false,
+            (Phase::Tools(batch), Outcome::Aborted(_)) => {
+                batch.cancel();
+                self.aborted = true;
+                true
+            }
+            // Cancelled after its last word, it is complete none the less.
+            (Phase::TakeFollowUps, Outcome::Taken(None) | Outcome::Aborted(_))
+            | (Phase::TakeSteering { more: false }, Outcome::Aborted(_)) => {
+                self.finish(TurnStatus::Completed);
+                true
+            }
             (_, Outcome::Aborted(partial)) => {
                 self.break_off(partial, TurnEnd { status: TurnStatus::Aborted, error: None, stage: None });
                 true
@@ -130,7 +169,10 @@ impl TurnMachine {
                 self.phase = Phase::Finished;
                 true
             }
-            (Phase::Assemble | Phase::Store, Outcome::NotStored(error)) => {
+            (
+                Phase::Assemble | Phase::StoreApproved | Phase::StoreTaken | Phase::Store,
+                Outcome::NotStored(error),
+            ) => {
                 self.refuse(error, ChatStage::Persist);
                 true
             }
@@ -147,7 +189,12 @@ impl TurnMachine {
             }
             (Phase::Assemble, Outcome::Assembled(assembly)) => {
                 self.assembly = *assembly;
-                self.phase = Phase::BeforeTurn;
+                let approved = std::mem::take(&mut self.assembly.approved);
+                self.phase = if approved.is_empty() || !self.approved.is_empty() {
+                    Phase::BeforeTurn
+                } else {
+                    Phase::Approved(Batch::approved(approved, &self.assembly.tools))
+                };
                 true
             }
             (Phase::BeforeTurn, Outcome::TurnConfigured(config, provenance)) => {
@@ -172,12 +219,17 @@ impl TurnMachine {
                 );
                 true
             }
-            (Phase::Tools(batch), Outcome::InputChecked(id, result)) => batch.checked(&id, result),
-            (Phase::Tools(batch), Outcome::ToolDecided(id, decision)) => batch.decided(&id, decision),
-            (Phase::Tools(batch), Outcome::ToolRan { tool_call_id, output, duration_ms, terminate }) => {
-                batch.ran(&tool_call_id, output, duration_ms, terminate)
+            (Phase::Tools(batch) | Phase::Approved(batch), outcome) => match outcome {
+                Outcome::InputChecked(id, result) => batch.checked(&id, result),
+                Outcome::ToolDecided(id, decision) => batch.decided(&id, decision),
+                Outcome::ToolRan { tool_call_id, ran } => batch.ran(&tool_call_id, ran),
+                Outcome::ToolReviewed(id, change) => batch.reviewed(&id, &change),
+                _ => false,
+            },
+            (Phase::StoreApproved, Outcome::Stored) => {
+                self.phase = if self.end.is_some() { Phase::Store } else { Phase::Assemble };
+                true
             }
-            (Phase::Tools(batch), Outcome::ToolReviewed(id, change)) => batch.reviewed(&id, &change),
             (Phase::FinishStep { waits_for_client }, Outcome::StepFinished) => {
                 self.phase = Phase::PrepareNextStep { waits_for_client: *waits_for_client };
                 true
@@ -190,6 +242,21 @@ impl TurnMachine {
             (Phase::DecideStop { waits_for_client }, Outcome::StopDecided(stop)) => {
                 let stop = stop || *waits_for_client;
                 self.step_finished(stop);
+                true
+            }
+            (Phase::TakeSteering { .. } | Phase::TakeFollowUps, Outcome::Taken(Some(taken))) => {
+                self.taken = Some(taken);
+                self.phase = Phase::StoreTaken;
+                true
+            }
+            (Phase::TakeSteering { more: true }, Outcome::Taken(None))
+            | (Phase::StoreTaken, Outcome::Stored) => {
+                self.step_config = StepConfig::default();
+                self.phase = Phase::BeforeStep;
+                true
+            }
+            (Phase::TakeSteering { more: false }, Outcome::Taken(None)) => {
+                self.phase = Phase::TakeFollowUps;
                 true
             }
             (Phase::Store, Outcome::Stored) => {
@@ -210,19 +277,29 @@ impl TurnMachine {
         let calls: Vec<ToolCall> = answer.tool_calls().cloned().collect();
         let finish = answer.finish_reason;
         self.phase = Phase::Tools(Batch::new(calls, &self.tools(), finish));
-        self.steps.push(StepRecord { answer, records: Vec::new() });
+        self.push_step(answer, Vec::new());
+    }
+
+    fn push_step(&mut self, answer: Answer, records: Vec<ToolRecord>) {
+        self.steps.push(StepRecord { taken: self.taken.take(), answer, records, approvals: Vec::new() });
     }
 
     /// Moves on when the last call of a batch has its result.
     fn settle(&mut self) {
-        let Phase::Tools(batch) = &self.phase else { return };
+        let (Phase::Tools(batch) | Phase::Approved(batch)) = &self.phase else { return };
         if batch.next().is_some() {
             return;
         }
-        let waits_for_client = batch.waits_for_client();
         let records = batch.records();
+        if matches!(self.phase, Phase::Approved(_)) {
+            self.approved = records;
+            self.phase = Phase::StoreApproved;
+            return;
+        }
+        let waits_for_client = batch.waits_for_client();
         if let Some(step) = self.steps.last_mut() {
             step.records = records;
+            step.approvals = batch.approvals().map(|call| call.tool_call_id.clone()).collect();
         }
         self.phase = Phase::FinishStep { waits_for_client };
     }
@@ -245,13 +322,19 @@ impl TurnMachine {
         let records = self.steps.last().map(|step| &*step.records).unwrap_or_default();
         let terminate = records.iter().all(|record| record.terminate);
         let limit = usize::try_from(self.max_steps()).unwrap_or(usize::MAX);
-        if stop || terminate || self.steps.len() >= limit {
-            self.end = Some(TurnEnd { status: TurnStatus::Completed, error: None, stage: None });
-            self.phase = Phase::Store;
+        let met = self.config.stop_when.iter().flatten().any(|condition| condition.is_met(&self.steps));
+        if self.aborted {
+            self.finish(TurnStatus::Aborted);
+        } else if stop || met || self.steps.len() >= limit {
+            self.finish(TurnStatus::Completed);
         } else {
-            self.step_config = StepConfig::default();
-            self.phase = Phase::BeforeStep;
+            self.phase = Phase::TakeSteering { more: !terminate };
         }
+    }
+
+    fn finish(&mut self, status: TurnStatus) {
+        self.end = Some(TurnEnd { status, error: None, stage: None });
+        self.phase = Phase::Store;
     }
 
     /// Ends the turn in the middle: keeps what was said, answers every open call.
@@ -265,15 +348,24 @@ impl TurnMachine {
             }
             Phase::Tools(batch) => {
                 batch.cancel();
+                batch.settle();
                 let records = batch.records();
                 if let Some(step) = self.steps.last_mut() {
                     step.records = records;
                 }
             }
+            // The calls are of an earlier message, where they stay as they are.
+            Phase::Approved(batch) => {
+                batch.settle();
+                self.approved = batch.records();
+                self.end = Some(end);
+                self.phase = Phase::StoreApproved;
+                return;
+            }
             Phase::CallModel if !partial.parts.is_empty() => {
                 make_ids_unique(&mut partial);
                 let records = partial.tool_calls().map(batch::cancelled).collect();
-                self.steps.push(StepRecord { answer: partial, records });
+                self.push_step(partial, records);
             }
             _ => {}
         }
@@ -306,16 +398,49 @@ impl TurnMachine {
     /// A tool call's result, once it has one.
     #[must_use]
     pub fn record(&self, tool_call_id: &str) -> Option<ToolRecord> {
-        let current = if let Phase::Tools(batch) = &self.phase { batch.records() } else { Vec::new() };
-        let mut records =
-            current.into_iter().chain(self.steps.iter().flat_map(|step| step.records.iter().cloned()));
+        let current = match &self.phase {
+            Phase::Tools(batch) | Phase::Approved(batch) => batch.records(),
+            _ => Vec::new(),
+        };
+        let of_steps = self.steps.iter().flat_map(|step| &step.records);
+        let mut records = current.into_iter().chain(of_steps.chain(&self.approved).cloned());
         records.find(|record| record.call.tool_call_id == tool_call_id)
+    }
+
+    /// Whether a tool call runs: it may, and has no result yet.
+    #[must_use]
+    pub fn is_running(&self, tool_call_id: &str) -> bool {
+        match &self.phase {
+            Phase::Tools(batch) | Phase::Approved(batch) => batch.is_running(tool_call_id),
+            _ => false,
+        }
     }
 
     /// What the `before_turn` hooks made of it.
     #[must_use]
     pub fn config(&self) -> &TurnConfig {
         &self.config
+    }
+
+    /// What the step under way is set to.
+    pub(super) fn step_config(&self) -> &StepConfig {
+        &self.step_config
+    }
+
+    /// The first step that the model is still shown as it was.
+    pub(super) fn shown_from(&self) -> usize {
+        self.shown_from
+    }
+
+    /// Whether the calls of the last step are under way.
+    pub(super) fn runs_tools(&self) -> bool {
+        matches!(self.phase, Phase::Tools(_))
+    }
+
+    /// Messages that were taken up and that no step has answered yet.
+    #[must_use]
+    pub fn taken(&self) -> Option<&Taken> {
+        self.taken.as_ref()
     }
 
     /// Who set what.
@@ -328,17 +453,6 @@ impl TurnMachine {
     #[must_use]
     pub fn steps(&self) -> &[StepRecord] {
         &self.steps
-    }
-
-    /// What this turn has added to the conversation: what it began with, and its steps as they were.
-    #[must_use]
-    pub fn new_messages(&self) -> Vec<ModelMessage> {
-        let old = self.assembly.messages.len().saturating_sub(self.assembly.new_messages);
-        let mut messages = self.assembly.messages[old..].to_vec();
-        for step in &self.steps {
-            step.push_messages(&mut messages);
-        }
-        messages
     }
 
     /// The number of the step that is under way, or comes next, from 0.
@@ -365,84 +479,7 @@ impl TurnMachine {
     pub fn total_usage(&self) -> Usage {
         self.steps.iter().fold(Usage::default(), |sum, step| sum.plus(step.answer.usage))
     }
-
-    /// The id of the model that the step asks.
-    #[must_use]
-    pub fn model(&self) -> &str {
-        self.step_config.model.as_ref().or(self.config.model.as_ref()).unwrap_or(&self.assembly.model)
-    }
-
-    /// The system prompt of the step.
-    #[must_use]
-    pub fn system(&self) -> &str {
-        let turn = self.config.instructions.as_ref().or(self.config.system.as_ref());
-        self.step_config.system.as_ref().or(turn).unwrap_or(&self.assembly.system)
-    }
-
-    /// The tools on offer in the step.
-    #[must_use]
-    pub fn tools(&self) -> Vec<ToolDefinition> {
-        let active = self.step_config.active_tools.as_ref().or(self.config.active_tools.as_ref());
-        let offered = |tool: &&ToolDefinition| active.is_none_or(|names| names.contains(&tool.name));
-        self.assembly.tools.iter().filter(offered).cloned().collect()
-    }
-
-    /// The conversation as the step's request holds it.
-    #[must_use]
-    pub fn messages(&self) -> Vec<ModelMessage> {
-        if let Some(messages) = &self.step_config.messages {
-            return messages.clone();
-        }
-        let mut messages = self.config.messages.clone().unwrap_or_else(|| self.assembly.messages.clone());
-        // Providers refuse a conversation that ends with their own words (`think.md` §1.4).
-        if self.steps.is_empty() && messages.last().is_some_and(|message| message.role == Role::Assistant) {
-            messages.push(ModelMessage::text(Role::User, CONTINUE));
-        }
-        for step in self.steps.iter().skip(self.shown_from) {
-            step.push_messages(&mut messages);
-        }
-        messages
-    }
-
-    /// The request of the step.
-    #[must_use]
-    pub fn model_call(&self) -> ModelCall {
-        let system = self.system();
-        ModelCall {
-            system: (!system.is_empty()).then(|| system.to_owned()),
-            messages: self.messages(),
-            tools: self.tools(),
-            tool_choice: self
-                .step_config
-                .tool_choice
-                .clone()
-                .or(self.config.tool_choice.clone())
-                .unwrap_or_default(),
-            settings: self.settings().clone(),
-        }
-    }
-
-    fn settings(&self) -> &CallSettings {
-        &self.config.settings
-    }
-
-    /// The answer as it is stored; none while there is nothing to store.
-    #[must_use]
-    pub fn message(&self) -> Option<UiMessage> {
-        if self.steps.is_empty() {
-            return None;
-        }
-        let id = self.start.message_id.clone();
-        let mut message = UiMessage { id, role: UiRole::Assistant, parts: Vec::new(), metadata: None };
-        for step in &self.steps {
-            message.push_step(&step.answer, &step.records);
-        }
-        Some(message)
-    }
 }
-
-/// What the model is told when a turn goes on after its own words.
-const CONTINUE: &str = "Continue.";
 
 /// A model may use one id twice in an answer; results are matched by id, so the later ones get a new one.
 fn make_ids_unique(answer: &mut Answer) {
@@ -465,11 +502,12 @@ impl Phase {
             Self::BeforeTurn => "TurnConfigured",
             Self::BeforeStep => "StepConfigured",
             Self::CallModel => "ModelAnswered",
-            Self::Tools(_) => "the outcome of a tool call that is due",
+            Self::Tools(_) | Self::Approved(_) => "the outcome of a tool call that is due",
             Self::FinishStep { .. } => "StepFinished",
             Self::PrepareNextStep { .. } => "NextStepPrepared",
             Self::DecideStop { .. } => "StopDecided",
-            Self::Store => "Stored",
+            Self::TakeSteering { .. } | Self::TakeFollowUps => "Taken",
+            Self::StoreApproved | Self::StoreTaken | Self::Store => "Stored",
             Self::Tell => "Told",
             Self::Finished => "nothing any more",
         }

@@ -18,7 +18,9 @@ mod message;
 #[cfg(test)]
 mod properties;
 mod request;
+mod segment;
 mod step;
+mod stop;
 #[cfg(test)]
 mod tests;
 mod transcript;
@@ -26,20 +28,23 @@ mod trigger;
 mod usage;
 
 pub use answer::{Answer, AnswerPart};
-pub use batch::ToolRun;
+pub use batch::{ToolRan, ToolRun};
 pub use call::{
     CallOutcome, InvalidInput, Replay, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolRecord,
 };
 pub use chunk::Chunk;
-pub use config::{CallSettings, ConfigChange, ConfigField, Provenance, StepConfig, StepUpdate, TurnConfig};
+pub use config::{
+    CallSettings, ConfigChange, ConfigField, Provenance, StepConfig, StepUpdate, Telemetry, TurnConfig,
+};
 pub use decision::{ToolDecision, ToolOverride};
-pub use effect::{Assembly, Effect, Outcome, TurnEnd, TurnStart, TurnStatus, Unexpected};
+pub use effect::{Assembly, Effect, Outcome, Taken, TurnEnd, TurnStart, TurnStatus, Unexpected};
 pub use error::{ChatStage, ErrorClass};
 pub use machine::TurnMachine;
 pub use message::{ModelMessage, Part, ProviderMetadata, ResultOutput, Role, ToolChoice};
 pub use request::ModelCall;
 pub use step::StepRecord;
-pub use transcript::{TextState, ToolPart, ToolState, UiMessage, UiPart, UiRole};
+pub use stop::StopCondition;
+pub use transcript::{Approval, TextState, ToolPart, ToolState, UiMessage, UiPart, UiRole};
 pub use trigger::Trigger;
 pub use usage::{FinishReason, Usage};
 

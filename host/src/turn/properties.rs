@@ -25,29 +25,42 @@ fn assembly() -> Assembly {
         replay: Replay::Never,
         sequential,
         client,
+        needs_approval: name == "pay",
         dynamic: false,
     };
     Assembly {
         model: "m".into(),
         system: String::new(),
         messages: vec![ModelMessage::text(Role::User, "go")],
-        new_messages: 1,
-        tools: vec![tool("add", false, false), tool("alone", true, false), tool("ask", false, true)],
+        new_messages: vec![ModelMessage::text(Role::User, "go")],
+        tools: vec![
+            tool("add", false, false),
+            tool("alone", true, false),
+            tool("ask", false, true),
+            tool("pay", false, false),
+        ],
+        ..Default::default()
+    }
+}
+
+fn call(id: &str, tool: &str) -> ToolCall {
+    ToolCall {
+        tool_call_id: id.into(),
+        tool_name: tool.into(),
+        input: json!({}),
+        malformed: None,
+        provider_metadata: None,
     }
 }
 
 fn answer(choices: &mut Choices) -> Answer {
     let mut answer = Answer { finish_reason: FinishReason::Stop, ..Default::default() };
     for _ in 0..choices.of(5) {
-        let tool_name = ["add", "alone", "ask", "unknown"][usize::from(choices.of(4))].to_owned();
-        answer.parts.push(AnswerPart::ToolCall(ToolCall {
-            // From few, so that models use ids twice.
-            tool_call_id: format!("c{}", choices.of(6)),
-            tool_name,
-            input: json!({}),
-            malformed: (choices.of(6) == 5).then(|| "not JSON".to_owned()),
-            provider_metadata: None,
-        }));
+        let tool_name = ["add", "alone", "ask", "unknown", "pay"][usize::from(choices.of(5))].to_owned();
+        // From few, so that models use ids twice.
+        let id = format!("c{}", choices.of(6));
+        let malformed = (choices.of(6) == 5).then(|| "not JSON".to_owned());
+        answer.parts.push(AnswerPart::ToolCall(ToolCall { malformed, ..call(&id, &tool_name) }));
         answer.finish_reason =
             if choices.of(8) == 7 { FinishReason::Length } else { FinishReason::ToolCalls };
     }
@@ -62,7 +75,10 @@ fn outcome(effect: Effect, choices: &mut Choices) -> Outcome {
         return Outcome::Failed("a hook failed".into());
     }
     match effect {
-        Effect::Assemble => Outcome::Assembled(Box::new(assembly())),
+        Effect::Assemble => {
+            let approved = (0..choices.of(3)).map(|number| call(&format!("a{number}"), "pay")).collect();
+            Outcome::Assembled(Box::new(Assembly { approved, ..assembly() }))
+        }
         Effect::BeforeTurn => Outcome::TurnConfigured(Box::default(), Provenance::new()),
         Effect::BeforeStep => Outcome::StepConfigured(Box::default()),
         Effect::CallModel if choices.of(12) == 11 => Outcome::ModelFailed("cut".into(), answer(choices)),
@@ -87,13 +103,16 @@ fn outcome(effect: Effect, choices: &mut Choices) -> Outcome {
             let failed = choices.of(4) == 3;
             Outcome::ToolRan {
                 tool_call_id: run.tool_call_id.clone(),
-                output: if failed {
-                    ToolOutput::Error(ToolError::failed("no"))
-                } else {
-                    ToolOutput::Output(json!(1))
+                ran: ToolRan {
+                    output: if failed {
+                        ToolOutput::Error(ToolError::failed("no"))
+                    } else {
+                        ToolOutput::Output(json!(1))
+                    },
+                    duration_ms: 1.0,
+                    terminate: choices.of(3) == 2,
+                    details: None,
                 },
-                duration_ms: 1.0,
-                terminate: choices.of(3) == 2,
             }
         }
         Effect::AfterToolCall(record) => {
@@ -107,8 +126,15 @@ fn outcome(effect: Effect, choices: &mut Choices) -> Outcome {
         Effect::FinishStep => Outcome::StepFinished,
         Effect::PrepareNextStep => Outcome::NextStepPrepared(Box::default()),
         Effect::DecideStop => Outcome::StopDecided(choices.of(8) == 7),
-        Effect::Store if choices.of(10) == 9 => Outcome::NotStored("disk full".into()),
-        Effect::Store => Outcome::Stored,
+        Effect::TakeSteering | Effect::TakeFollowUps if choices.of(4) == 3 => Outcome::Taken(Some(Taken {
+            messages: vec![UiMessage::user("u", "and this")],
+            message_id: "m2".into(),
+        })),
+        Effect::TakeSteering | Effect::TakeFollowUps => Outcome::Taken(None),
+        Effect::Store | Effect::StoreApproved(_) if choices.of(10) == 9 => {
+            Outcome::NotStored("disk full".into())
+        }
+        Effect::Store | Effect::StoreApproved(_) => Outcome::Stored,
         Effect::Tell(_) | Effect::Finished(_) => Outcome::Told,
     }
 }
@@ -149,13 +175,17 @@ proptest! {
             prop_assert_eq!(unique.len(), calls.len(), "ids are unique in a step");
             let waits = |id: &str| {
                 let call = step.answer.tool_calls().find(|call| call.tool_call_id == id).unwrap();
-                call.tool_name == "ask" && call.malformed.is_none() && number == last
+                ["ask", "pay"].contains(&&*call.tool_name) && call.malformed.is_none() && number == last
             };
             let open: Vec<&str> = calls.iter().copied().filter(|id| !answered.contains(id)).collect();
-            prop_assert!(open.iter().all(|id| waits(id)), "only a client's calls stay open, and only at the end: {:?}", open);
+            prop_assert!(open.iter().all(|id| waits(id)), "only calls that wait for somebody stay open, and only at the end: {:?}", open);
             let in_order: Vec<&str> = calls.iter().copied().filter(|id| answered.contains(id)).collect();
             prop_assert_eq!(in_order, answered, "one result each, in source order");
         }
+        let stored = turn.stored_messages();
+        let calls = |message: &UiMessage| message.tools().count();
+        let made: usize = turn.steps().iter().map(|step| step.answer.tool_calls().count()).sum();
+        prop_assert_eq!(stored.iter().map(calls).sum::<usize>(), made, "every call is stored once");
         prop_assert_eq!(end.error.is_some(), end.status == TurnStatus::Error);
     }
 }

@@ -25,6 +25,7 @@ fn tool(name: &str) -> ToolDefinition {
         replay: Replay::Never,
         sequential: false,
         client: false,
+        needs_approval: false,
         dynamic: false,
     }
 }
@@ -34,8 +35,9 @@ fn assembly() -> Assembly {
         model: "test:m".into(),
         system: "SYS".into(),
         messages: vec![ModelMessage::text(Role::User, "go")],
-        new_messages: 1,
+        new_messages: vec![ModelMessage::text(Role::User, "go")],
         tools: vec![tool("add"), tool("echo")],
+        ..Default::default()
     }
 }
 
@@ -84,9 +86,12 @@ fn drive(
             Effect::BeforeToolCall { call, .. } => Outcome::ToolDecided(call.tool_call_id, Ok(None)),
             Effect::RunTools(runs) => Outcome::ToolRan {
                 tool_call_id: runs[0].tool_call_id.clone(),
-                output: ToolOutput::Output(json!(3)),
-                duration_ms: 1.0,
-                terminate: false,
+                ran: ToolRan {
+                    output: ToolOutput::Output(json!(3)),
+                    duration_ms: 1.0,
+                    terminate: false,
+                    details: None,
+                },
             },
             Effect::AfterToolCall(record) => {
                 Outcome::ToolReviewed(record.call.tool_call_id, ToolOverride::default())
@@ -94,7 +99,8 @@ fn drive(
             Effect::FinishStep => Outcome::StepFinished,
             Effect::PrepareNextStep => Outcome::NextStepPrepared(Box::default()),
             Effect::DecideStop => Outcome::StopDecided(false),
-            Effect::Store => Outcome::Stored,
+            Effect::TakeSteering | Effect::TakeFollowUps => Outcome::Taken(None),
+            Effect::Store | Effect::StoreApproved(_) => Outcome::Stored,
             Effect::Tell(_) | Effect::Finished(_) => Outcome::Told,
         });
         turn.apply(outcome).unwrap();
@@ -290,7 +296,8 @@ fn a_conversation_that_ends_with_the_model_is_continued() {
             Some(Outcome::Assembled(Box::new(assembly)))
         }
         Effect::CallModel => {
-            let roles: Vec<Role> = turn.messages().into_iter().map(|message| message.role).collect();
+            let roles: Vec<Role> =
+                turn.model_call().messages.into_iter().map(|message| message.role).collect();
             assert_eq!(roles, [Role::User, Role::Assistant, Role::User]);
             None
         }

@@ -3,8 +3,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
 use super::{
-    Answer, AnswerPart, Json, JsonObject, ModelMessage, Part, ProviderMetadata, ResultOutput, Role,
-    ToolOutput, ToolRecord,
+    AnswerPart, Json, JsonObject, ModelMessage, Part, ProviderMetadata, ResultOutput, Role, StepRecord,
+    ToolCall, ToolOutput,
 };
 
 /// A message as it is stored and shown (AI SDK `UIMessage`).
@@ -83,10 +83,33 @@ pub struct ToolPart {
     pub input: Json,
     /// How far it is.
     pub state: ToolState,
+    /// Whether a person must approve the call, and what they said.
+    pub approval: Option<Approval>,
     /// To be sent back with the call.
     pub call_provider_metadata: Option<ProviderMetadata>,
-    /// Fields that this host does not read, such as `approval`.
+    /// Fields that this host does not read.
     pub other: JsonObject,
+}
+
+/// A person's approval of a tool call: asked for, or given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// What the answer names.
+    pub id: String,
+    /// None while nobody has answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<bool>,
+    /// Why, in the person's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Approval {
+    /// The question about a call.
+    #[must_use]
+    pub fn of(tool_call_id: &str) -> Self {
+        Self { id: format!("approval-{tool_call_id}"), approved: None, reason: None }
+    }
 }
 
 /// How far a tool call is (AI SDK tool part states).
@@ -98,8 +121,13 @@ pub enum ToolState {
     OutputAvailable(Json),
     /// It failed, with this text.
     OutputError(String),
-    /// A state that the host passes on unread: `input-streaming`, `approval-requested`, `approval-responded`,
-    /// `output-denied`.
+    /// A person is asked whether it may run.
+    ApprovalRequested,
+    /// A person has said that it may run.
+    ApprovalResponded,
+    /// A person has said that it may not run.
+    OutputDenied,
+    /// A state that the host passes on unread, such as `input-streaming`.
     Other(String),
 }
 
@@ -153,7 +181,7 @@ impl UiMessage {
                         });
                     }
                     UiPart::Tool(tool) => {
-                        let Some(output) = tool.state.result() else { continue };
+                        let Some(output) = tool.result() else { continue };
                         said.push(Part::ToolCall {
                             tool_call_id: tool.tool_call_id.clone(),
                             tool_name: tool.tool_name.clone(),
@@ -180,9 +208,9 @@ impl UiMessage {
     }
 
     /// The parts of one step of an answer.
-    pub(super) fn push_step(&mut self, answer: &Answer, records: &[ToolRecord]) {
+    pub(super) fn push_step(&mut self, step: &StepRecord) {
         self.parts.push(UiPart::StepStart);
-        for part in &answer.parts {
+        for part in &step.answer.parts {
             self.parts.push(match part {
                 AnswerPart::Text { text, done, provider_metadata } => UiPart::Text {
                     text: text.clone(),
@@ -195,16 +223,20 @@ impl UiMessage {
                     provider_metadata: provider_metadata.clone(),
                 },
                 AnswerPart::ToolCall(call) => {
-                    let record = records.iter().find(|record| record.call.tool_call_id == call.tool_call_id);
+                    let id = &call.tool_call_id;
+                    let record = step.records.iter().find(|record| record.call.tool_call_id == *id);
+                    let approval = step.approvals.contains(id).then(|| Approval::of(id));
                     UiPart::Tool(Box::new(ToolPart {
                         tool_name: call.tool_name.clone(),
                         tool_call_id: call.tool_call_id.clone(),
                         input: call.input.clone(),
                         state: match record.map(|record| &record.output) {
+                            None if approval.is_some() => ToolState::ApprovalRequested,
                             None => ToolState::InputAvailable,
                             Some(ToolOutput::Output(value)) => ToolState::OutputAvailable(value.clone()),
                             Some(ToolOutput::Error(error)) => ToolState::OutputError(error.message.clone()),
                         },
+                        approval,
                         call_provider_metadata: call.provider_metadata.clone(),
                         other: JsonObject::new(),
                     }))
@@ -226,16 +258,75 @@ impl ToolState {
             Self::InputAvailable => "input-available",
             Self::OutputAvailable(_) => "output-available",
             Self::OutputError(_) => "output-error",
+            Self::ApprovalRequested => "approval-requested",
+            Self::ApprovalResponded => "approval-responded",
+            Self::OutputDenied => "output-denied",
             Self::Other(name) => name,
         }
     }
 
+    /// Whether the call has its result, whatever it is.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        matches!(self, Self::OutputAvailable(_) | Self::OutputError(_) | Self::OutputDenied)
+    }
+
+    /// Whether somebody outside the host is still to answer the call.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::InputAvailable | Self::ApprovalRequested)
+    }
+}
+
+impl ToolPart {
     fn result(&self) -> Option<ResultOutput> {
-        match self {
-            Self::OutputAvailable(value) => Some(ResultOutput::from_value(value.clone())),
-            Self::OutputError(text) => Some(ResultOutput::ErrorText(text.clone())),
-            Self::InputAvailable | Self::Other(_) => None,
+        match &self.state {
+            ToolState::OutputAvailable(value) => Some(ResultOutput::from_value(value.clone())),
+            ToolState::OutputError(text) => Some(ResultOutput::ErrorText(text.clone())),
+            ToolState::OutputDenied => Some(ResultOutput::ErrorText(self.denial())),
+            _ => None,
         }
+    }
+
+    fn denial(&self) -> String {
+        match self.approval.as_ref().and_then(|approval| approval.reason.as_deref()) {
+            Some(reason) => format!("The user did not allow this call: {reason}"),
+            None => "The user did not allow this call.".into(),
+        }
+    }
+
+    /// The call as the model made it.
+    #[must_use]
+    pub fn call(&self) -> ToolCall {
+        ToolCall {
+            tool_call_id: self.tool_call_id.clone(),
+            tool_name: self.tool_name.clone(),
+            input: self.input.clone(),
+            malformed: None,
+            provider_metadata: self.call_provider_metadata.clone(),
+        }
+    }
+
+    /// Takes over a result.
+    pub fn settle(&mut self, output: &ToolOutput) {
+        self.state = match output {
+            ToolOutput::Output(value) => ToolState::OutputAvailable(value.clone()),
+            ToolOutput::Error(error) => ToolState::OutputError(error.message.clone()),
+        };
+    }
+}
+
+impl UiMessage {
+    /// Its tool calls.
+    pub fn tools(&self) -> impl Iterator<Item = &ToolPart> {
+        self.parts.iter().filter_map(|part| if let UiPart::Tool(tool) = part { Some(&**tool) } else { None })
+    }
+
+    /// Its tool calls, to be changed.
+    pub fn tools_mut(&mut self) -> impl Iterator<Item = &mut ToolPart> {
+        self.parts
+            .iter_mut()
+            .filter_map(|part| if let UiPart::Tool(tool) = part { Some(&mut **tool) } else { None })
     }
 }
 
@@ -296,7 +387,10 @@ impl Serialize for UiPart {
                 match &tool.state {
                     ToolState::OutputAvailable(output) => value["output"] = output.clone(),
                     ToolState::OutputError(text) => value["errorText"] = json!(text),
-                    ToolState::InputAvailable | ToolState::Other(_) => {}
+                    _ => {}
+                }
+                if let Some(approval) = &tool.approval {
+                    value["approval"] = json!(approval);
                 }
                 if let Some(metadata) = &tool.call_provider_metadata {
                     value["callProviderMetadata"] = json!(metadata);
@@ -349,6 +443,9 @@ impl<'de> Deserialize<'de> for UiPart {
                     "output-error" => {
                         ToolState::OutputError(take(&mut object, "errorText")?.unwrap_or_default())
                     }
+                    "approval-requested" => ToolState::ApprovalRequested,
+                    "approval-responded" => ToolState::ApprovalResponded,
+                    "output-denied" => ToolState::OutputDenied,
                     _ => ToolState::Other(state),
                 };
                 Ok(Self::Tool(Box::new(ToolPart {
@@ -357,6 +454,7 @@ impl<'de> Deserialize<'de> for UiPart {
                         .ok_or_else(|| D::Error::missing_field("toolCallId"))?,
                     input: object.remove("input").unwrap_or_default(),
                     state,
+                    approval: take(&mut object, "approval")?,
                     call_provider_metadata: take(&mut object, "callProviderMetadata")?,
                     other: object,
                 })))

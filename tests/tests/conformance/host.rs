@@ -9,7 +9,7 @@ use lathe::hooks::{
     ChatErrorContext, ChatResponseContext, ChunkContext, HookResult, Hooks, StepContext, StepFinishContext,
     ToolCallContext, ToolResultContext, TurnContext,
 };
-use lathe::tools::{CallContext, Tool};
+use lathe::tools::{CallContext, Tool, ToolAnswer};
 use lathe::turn::{
     Json, ModelMessage, StepConfig, ToolDecision, ToolDefinition, ToolError, ToolOutput, ToolOverride,
     TurnConfig,
@@ -254,12 +254,12 @@ impl Tool for CaseTool {
         &self.definition
     }
 
-    async fn execute(&self, input: Json, _: &CallContext) -> Result<Json, ToolError> {
+    async fn execute(&self, input: Json, _: &CallContext) -> Result<ToolAnswer, ToolError> {
         pause(self.behaviour["delayMs"].as_u64()).await;
         match &self.behaviour["throw"] {
             Value::String(error) => Err(ToolError::failed(error)),
-            _ if self.behaviour["echo"] == true => Ok(input),
-            _ => Ok(self.behaviour["result"].clone()),
+            _ if self.behaviour["echo"] == true => Ok(input.into()),
+            _ => Ok(self.behaviour["result"].clone().into()),
         }
     }
 }

@@ -57,7 +57,7 @@ impl Player {
         let session = agent.session("conformance").await?;
         let mut turns = Vec::new();
         for user in case.turns() {
-            let result = session.send(user).finish().await;
+            let result = session.send(user).await?.finish().await;
             turns.push(match (result.stage, result.error) {
                 // It never came to a model request: in the recordings the caller's promise rejects.
                 (Some(_), error) => json!({"rejected": error}),

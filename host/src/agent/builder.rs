@@ -1,0 +1,193 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Agent, BuildError, Concurrency};
+use crate::driver::{FindModel, QueueMode, Setup, StoreBridge};
+use crate::extensions::{Bridge, Extension};
+use crate::hooks::Hooks;
+use crate::model::{DemoModel, LanguageModel};
+use crate::store::Store;
+use crate::tools::{Tool, ToolSet};
+
+/// The most steps of a turn, unless set.
+pub const MAX_STEPS: u32 = 10;
+
+/// Builds an [`Agent`].
+pub struct AgentBuilder {
+    model: Arc<dyn LanguageModel>,
+    models: Box<FindModel>,
+    system: String,
+    max_steps: u32,
+    reasoning_effort: Option<String>,
+    stall_timeout: Option<Duration>,
+    tools: Vec<Arc<dyn Tool>>,
+    reserve: Vec<Arc<dyn Tool>>,
+    sequential: bool,
+    steering: QueueMode,
+    follow_ups: QueueMode,
+    concurrency: Concurrency,
+    hooks: Vec<Arc<dyn Hooks>>,
+    extensions: Vec<Arc<Extension>>,
+    store: Arc<dyn Store>,
+}
+
+impl AgentBuilder {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            model: Arc::new(DemoModel::new()),
+            models: Box::new(|id| Err(format!("there is no model \"{id}\""))),
+            system: String::new(),
+            max_steps: MAX_STEPS,
+            reasoning_effort: None,
+            stall_timeout: None,
+            tools: Vec::new(),
+            reserve: Vec::new(),
+            sequential: false,
+            steering: QueueMode::default(),
+            follow_ups: QueueMode::default(),
+            concurrency: Concurrency::default(),
+            hooks: Vec::new(),
+            extensions: Vec::new(),
+            store,
+        }
+    }
+
+    /// The model that is asked; the demo model unless set.
+    #[must_use]
+    pub fn model(mut self, model: Arc<dyn LanguageModel>) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// Finds the other models that hooks may ask for by id, the embedder's own included; none unless set.
+    #[must_use]
+    pub fn models(
+        mut self,
+        find: impl Fn(&str) -> Result<Arc<dyn LanguageModel>, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.models = Box::new(find);
+        self
+    }
+
+    /// The system prompt; empty unless set.
+    #[must_use]
+    pub fn system(mut self, system: impl Into<String>) -> Self {
+        self.system = system.into();
+        self
+    }
+
+    /// The most steps of a turn; [`MAX_STEPS`] unless set, at least 1.
+    #[must_use]
+    pub fn max_steps(mut self, steps: u32) -> Self {
+        self.max_steps = steps.max(1);
+        self
+    }
+
+    /// How hard the model should think: `low`, `medium`, `high` or what the provider knows; the provider's default unless
+    /// set.
+    #[must_use]
+    pub fn reasoning_effort(mut self, effort: impl Into<String>) -> Self {
+        self.reasoning_effort = Some(effort.into());
+        self
+    }
+
+    /// The longest time between two parts of a turn's stream, time in tools included; no limit unless set.
+    #[must_use]
+    pub fn chat_stream_stall_timeout(mut self, timeout: Duration) -> Self {
+        self.stall_timeout = (!timeout.is_zero()).then_some(timeout);
+        self
+    }
+
+    /// Adds a tool.
+    #[must_use]
+    pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds a tool that is offered only in turns for which a `before_turn` hook asks for it
+    /// ([`TurnConfig::tools`](crate::turn::TurnConfig::tools)).
+    #[must_use]
+    pub fn reserve_tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.reserve.push(tool);
+        self
+    }
+
+    /// Runs the tool calls of a step one after the other, all of them; side by side unless set.
+    #[must_use]
+    pub fn sequential_tools(mut self) -> Self {
+        self.sequential = true;
+        self
+    }
+
+    /// How many of the messages that steer a turn are taken up at a time; one unless set.
+    #[must_use]
+    pub fn steering(mut self, mode: QueueMode) -> Self {
+        self.steering = mode;
+        self
+    }
+
+    /// How many of the messages that wait for a turn's end are taken up at a time; one unless set.
+    #[must_use]
+    pub fn follow_ups(mut self, mode: QueueMode) -> Self {
+        self.follow_ups = mode;
+        self
+    }
+
+    /// What becomes of a message that comes while a turn runs; [`Concurrency::Queue`] unless set.
+    #[must_use]
+    pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
+        self.concurrency = concurrency;
+        self
+    }
+
+    /// Adds built-in hooks, after those that are there.
+    #[must_use]
+    pub fn hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
+        self.hooks.push(hooks);
+        self
+    }
+
+    /// Adds extensions, in the order in which they are called.
+    #[must_use]
+    pub fn extensions(mut self, extensions: impl IntoIterator<Item = Arc<Extension>>) -> Self {
+        self.extensions.extend(extensions);
+        self
+    }
+
+    /// Builds it.
+    ///
+    /// # Errors
+    ///
+    /// If two tools have one name.
+    pub fn build(self) -> Result<Agent, BuildError> {
+        let bridge: Arc<dyn Bridge> = Arc::new(StoreBridge(self.store.clone()));
+        let mut tools = ToolSet::default();
+        let of_extensions = self.extensions.iter().flat_map(|extension| extension.tools(&bridge));
+        for tool in self.tools.into_iter().chain(of_extensions) {
+            tools.add(tool)?;
+        }
+        let mut reserve = ToolSet::default();
+        for tool in self.reserve {
+            reserve.add(tool)?;
+        }
+        let setup = Setup {
+            model: self.model,
+            models: self.models,
+            max_steps: self.max_steps,
+            reasoning_effort: self.reasoning_effort,
+            stall_timeout: self.stall_timeout,
+            all_tools: tools.with(&reserve)?,
+            tools,
+            reserve,
+            sequential: self.sequential,
+            steering: self.steering,
+            follow_ups: self.follow_ups,
+            hooks: self.hooks.into(),
+            extensions: self.extensions,
+            store: self.store,
+            bridge,
+        };
+        Ok(Agent::new(setup, self.system, self.concurrency))
+    }
+}

@@ -1,0 +1,100 @@
+//! What an embedder sees: an agent, its sessions, and the turns in them.
+
+mod builder;
+mod concurrency;
+mod continuation;
+mod error;
+mod live;
+mod output;
+mod request;
+mod session;
+mod stream;
+mod turns;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+pub use crate::driver::{QueueMode, Retry, SessionEvent, TranscriptEvent, TurnEvent};
+pub use builder::{AgentBuilder, MAX_STEPS};
+pub use concurrency::Concurrency;
+pub use error::{AnswerError, BuildError, EntryError, SessionError};
+pub use request::ChatRequest;
+pub use session::Session;
+pub use stream::{Skipped, TurnResult, TurnStream};
+
+use crate::driver::Setup;
+use crate::hooks::SessionConfig;
+use crate::store::Store;
+use live::Live;
+
+/// A model, a system prompt, tools, hooks and extensions: built once, for any number of sessions.
+///
+/// ```
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use lathe::{Agent, store::SqliteStore};
+///
+/// let folder = tempfile::tempdir()?;
+/// let store = Arc::new(SqliteStore::open(&folder.path().join("lathe.db")).await?);
+/// let agent = Agent::builder(store).system("You are brief.").build()?;
+/// let session = agent.session("ada").await?;
+/// let result = session.send("Hello!").await?.finish().await;
+/// assert!(result.text.contains("demo"));
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Agent {
+    setup: Arc<Setup>,
+    system: String,
+    concurrency: Concurrency,
+    /// The sessions that somebody holds.
+    sessions: Arc<Mutex<HashMap<String, Weak<Live>>>>,
+}
+
+impl Agent {
+    /// Begins an agent whose sessions are kept in `store`.
+    #[must_use]
+    pub fn builder(store: Arc<dyn Store>) -> AgentBuilder {
+        AgentBuilder::new(store)
+    }
+
+    fn new(setup: Setup, system: String, concurrency: Concurrency) -> Self {
+        Self { setup: Arc::new(setup), system, concurrency, sessions: Arc::default() }
+    }
+
+    /// Opens a session; a conversation of that name goes on. All who hold one name share its turns.
+    ///
+    /// # Errors
+    ///
+    /// If the name is not usable, or a `configure_session` hook fails.
+    pub async fn session(&self, name: &str) -> Result<Session, SessionError> {
+        if name.is_empty() || name.chars().count() > 200 || name.chars().any(char::is_control) {
+            return Err(SessionError::Name(name.to_owned()));
+        }
+        if let Some(live) = self.live(name) {
+            return Ok(Session::new(live));
+        }
+        let mut config = SessionConfig { name: name.to_owned(), system: self.system.clone() };
+        for hooks in self.setup.hooks.iter() {
+            config = hooks.configure_session(config).await?;
+        }
+        let opened = Live::new(self.setup.clone(), name.to_owned(), config.system, self.concurrency);
+        let mut sessions = self.sessions.lock();
+        sessions.retain(|_, live| live.strong_count() > 0);
+        // Somebody else may have been quicker.
+        if let Some(live) = sessions.get(name).and_then(Weak::upgrade) {
+            return Ok(Session::new(live));
+        }
+        let live = Arc::new(opened);
+        sessions.insert(name.to_owned(), Arc::downgrade(&live));
+        Ok(Session::new(live))
+    }
+
+    fn live(&self, name: &str) -> Option<Arc<Live>> {
+        self.sessions.lock().get(name).and_then(Weak::upgrade)
+    }
+}

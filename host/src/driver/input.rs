@@ -1,0 +1,23 @@
+use crate::turn::{ToolDefinition, TurnStart, UiMessage};
+
+/// What one turn begins with.
+pub(crate) struct TurnInput {
+    pub(crate) start: TurnStart,
+    pub(crate) arrival: Arrival,
+    /// The message that the answer is for, if it is not the last one: an answer is made again, as a sibling.
+    pub(crate) parent: Option<String>,
+    /// The user's messages at the end are shown to the model as one.
+    pub(crate) merge: bool,
+    /// Tools that the client runs.
+    pub(crate) client_tools: Vec<ToolDefinition>,
+}
+
+/// The messages that a turn brings.
+pub(crate) enum Arrival {
+    /// To be stored first of all.
+    Now(Vec<UiMessage>),
+    /// Stored when they came in, perhaps long before the turn.
+    Stored(Vec<UiMessage>),
+    /// They could not be stored.
+    Failed(String),
+}
