@@ -1,4 +1,6 @@
 //! What the tests of the whole system share.
 pub mod binary;
 pub mod guests;
+pub mod house;
 pub mod provider_server;
+pub mod tool;

@@ -42,11 +42,13 @@ impl Submissions {
         last.0
     }
 
-    /// Whether the message of that number gets its turn, now that it is due; waits where the policy says so.
+    /// Whether the message of that number gets its turn, now that it is due; waits where the policy says so. One that
+    /// came while nothing ran always does.
     pub(super) async fn is_due(&self, number: u64, overlapping: bool, policy: Concurrency) -> bool {
-        if let Concurrency::Debounce(pause) = policy
-            && overlapping
-        {
+        if !overlapping {
+            return true;
+        }
+        if let Concurrency::Debounce(pause) = policy {
             loop {
                 let until = self.0.lock().1 + pause;
                 if until <= Instant::now() {

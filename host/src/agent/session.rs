@@ -11,7 +11,8 @@ use crate::driver::{Arrival, ClientAnswer};
 use crate::store::LastRequest;
 use crate::turn::{Json, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
 
-/// One conversation. Clones, and sessions of one agent opened under one name, are the same.
+/// One conversation. Clones, and sessions of one agent opened under one name, are the same. What waits to be taken up
+/// waits as long as somebody holds the session.
 ///
 /// Every way to start a turn waits for the turns before it. None may be called from a tool or hook of a turn of the same
 /// session, which would wait for itself: that is an [`EntryError::InsideTurn`]. From there use
@@ -41,7 +42,8 @@ impl Session {
         Ok(self.live.messages().await?)
     }
 
-    /// What happens in the session from now on, in all its turns. Whoever reads too slowly misses events.
+    /// What happens in the session from now on, in all its turns, as long as somebody holds it. Whoever reads too slowly
+    /// misses events.
     #[must_use]
     pub fn watch(&self) -> broadcast::Receiver<SessionEvent> {
         self.live.watchers.subscribe()
