@@ -11,7 +11,8 @@ use lathe::Session;
 use lathe::agent::{AnswerError, ChatRequest, SessionEvent};
 use lathe::hooks::{HookResult, Hooks, ToolCallContext, ToolResultContext, TurnContext};
 use lathe::turn::{
-    ToolDecision, ToolDefinition, ToolError, ToolOverride, ToolState, Trigger, TurnConfig, TurnStatus, UiMessage,
+    ToolDecision, ToolDefinition, ToolError, ToolOverride, ToolState, Trigger, TurnConfig, TurnStatus,
+    UiMessage,
 };
 use lathe_tests::house::{House, call, says, watch};
 use lathe_tests::tool::FnTool;
@@ -20,7 +21,8 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 fn ask_color() -> Vec<ToolDefinition> {
-    let tool = json!({"name": "askColor", "description": "asks", "inputSchema": {"type": "object"}, "client": true});
+    let tool =
+        json!({"name": "askColor", "description": "asks", "inputSchema": {"type": "object"}, "client": true});
     vec![serde_json::from_value(tool).unwrap()]
 }
 
@@ -154,7 +156,10 @@ async fn an_answer_that_nobody_waits_for_is_an_error_and_changes_nothing() {
     drop(session.send(paint()).await.unwrap().finish().await);
     let unknown = session.tool_result("c9", Ok(json!(1)), true).await;
     assert!(matches!(unknown, Err(AnswerError::NotWaiting(id)) if id == "c9"));
-    assert!(session.approve("c0", true, None, true).await.is_err(), "it waits for a result, not for an approval");
+    assert!(
+        session.approve("c0", true, None, true).await.is_err(),
+        "it waits for a result, not for an approval"
+    );
     session.tool_result("c0", Ok(json!(1)), false).await.unwrap();
     assert!(session.tool_result("c0", Ok(json!(2)), false).await.is_err());
     assert_eq!(states(&session).await, [ToolState::OutputAvailable(json!(1))]);
@@ -164,7 +169,8 @@ async fn an_answer_that_nobody_waits_for_is_an_error_and_changes_nothing() {
 async fn a_client_cannot_put_its_tool_in_the_place_of_the_agents() {
     let own = FnTool::answers("askColor", json!("the agent's own"));
     let house =
-        House::new(&json!([call("c0", "askColor", &json!({})), says("x")]), |agent| agent.tool(own.arc())).await;
+        House::new(&json!([call("c0", "askColor", &json!({})), says("x")]), |agent| agent.tool(own.arc()))
+            .await;
     drop(house.session().await.send(paint()).await.unwrap().finish().await);
     assert_eq!(states(&house.session().await).await, [ToolState::OutputAvailable(json!("the agent's own"))]);
 }
@@ -179,7 +185,8 @@ async fn shop(hooks: Arc<dyn Hooks>) -> (House, Arc<AtomicUsize>) {
     });
     let script = json!([call("c0", "pay", &json!({"amount": 5})), says("Paid."), says("Later.")]);
     let house =
-        House::new(&script, |agent| agent.tool(pay.with(|tool| tool.needs_approval = true)).hooks(hooks)).await;
+        House::new(&script, |agent| agent.tool(pay.with(|tool| tool.needs_approval = true)).hooks(hooks))
+            .await;
     (house, runs)
 }
 
@@ -218,7 +225,8 @@ async fn an_approved_call_runs_once_at_the_start_of_the_continuation() {
     let session = house.session().await;
     let (events, result) = watch(session.send("pay 5").await.unwrap()).await;
     assert_eq!((result.status, runs.load(Ordering::Relaxed)), (TurnStatus::Completed, 0));
-    let asked = events.iter().map(|event| json!(event)).find(|event| event["type"] == "tool-approval-request");
+    let asked =
+        events.iter().map(|event| json!(event)).find(|event| event["type"] == "tool-approval-request");
     assert_eq!(asked.unwrap()["toolCallId"], "c0");
     assert_eq!(states(&session).await, [ToolState::ApprovalRequested]);
     let mut watcher = session.watch();

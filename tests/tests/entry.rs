@@ -216,7 +216,13 @@ async fn every_way_in_tells_before_turn_what_it_is() {
     let (programmatic, rpc) = (Trigger::Programmatic, Trigger::Rpc);
     assert_eq!(
         shown,
-        [(programmatic, false), (programmatic, false), (rpc, false), (programmatic, true), (programmatic, false)]
+        [
+            (programmatic, false),
+            (programmatic, false),
+            (rpc, false),
+            (programmatic, true),
+            (programmatic, false)
+        ]
     );
     assert_eq!(*notes.responses.lock(), 5);
 }
@@ -301,7 +307,8 @@ async fn a_turn_that_would_wait_for_itself_is_an_error() {
             session.continue_last_turn(None).err(),
             session.regenerate(None).err(),
         ];
-        let all = errors.iter().all(|error| matches!(error, Some(EntryError::InsideTurn(name)) if name == "s"));
+        let all =
+            errors.iter().all(|error| matches!(error, Some(EntryError::InsideTurn(name)) if name == "s"));
         session.add_messages(&[UiMessage::user("added", "added")], None).await.unwrap();
         Ok(json!(all))
     })
@@ -371,7 +378,14 @@ async fn messages_that_wait_are_taken_up_by_the_next_turn_and_can_be_taken_back(
     assert_eq!((result.text.as_str(), session.waiting()), ("b", 0));
     assert_eq!(
         house.transcript().await,
-        ["user: one", "user: first this", "assistant: a", "user: then this", "user: and this", "assistant: b"]
+        [
+            "user: one",
+            "user: first this",
+            "assistant: a",
+            "user: then this",
+            "user: and this",
+            "assistant: b"
+        ]
     );
 }
 

@@ -6,7 +6,7 @@ use super::{Arrival, MessageQueue, TranscriptEvent, TurnDriver, TurnEvent};
 use crate::store::StoreError;
 use crate::turn::{
     Assembly, ModelMessage, Outcome, Role, Taken, ToolCall, ToolDefinition, ToolPart, ToolRecord, ToolState,
-    UiMessage, UiRole,
+    UiMessage, UiRole, truncate_older,
 };
 
 impl TurnDriver {
@@ -46,6 +46,7 @@ impl TurnDriver {
             history.extend(taken.iter().cloned());
             new.extend(taken);
         }
+        truncate_older(&mut history);
         let mut messages: Vec<ModelMessage> = history.iter().flat_map(UiMessage::to_model).collect();
         if self.input.merge {
             merge_last_user_messages(&mut messages);

@@ -9,7 +9,7 @@ use futures::{FutureExt, Stream};
 use tokio::time::Instant;
 
 use crate::hooks::panic_message;
-use crate::tools::{CallContext, Tool, ToolAnswer, ToolSet};
+use crate::tools::{CallContext, OUTPUT_BYTES, Tool, ToolAnswer, ToolSet, check_output};
 use crate::turn::{Outcome, ToolError, ToolOutput, ToolRan, ToolRun};
 
 /// How long tools that run may take to return once the turn is cancelled. 1 s: what a tool has done is worth knowing,
@@ -37,6 +37,10 @@ async fn run_one(tool: Option<Arc<dyn Tool>>, run: ToolRun, context: CallContext
             )),
         },
     };
+    let result = result.and_then(|answer| {
+        check_output(&run.tool_name, &answer.output, OUTPUT_BYTES)?;
+        Ok(answer)
+    });
     let duration_ms = begun.elapsed().as_secs_f64() * 1e3;
     let ran = match result {
         Ok(ToolAnswer { output, details, terminate }) => {

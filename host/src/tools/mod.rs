@@ -5,12 +5,14 @@
 mod call;
 mod check;
 mod set;
+mod size;
 
 use async_trait::async_trait;
 
 pub use call::{CallContext, ToolAnswer};
 pub use check::{InputCheck, check_against};
 pub use set::{NameTaken, ToolSet};
+pub use size::{OUTPUT_BYTES, check_output};
 
 use crate::turn::{Json, ToolDefinition, ToolError};
 

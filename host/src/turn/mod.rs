@@ -25,6 +25,7 @@ mod stop;
 mod tests;
 mod transcript;
 mod trigger;
+mod truncate;
 mod usage;
 
 pub use answer::{Answer, AnswerPart};
@@ -46,6 +47,7 @@ pub use step::StepRecord;
 pub use stop::StopCondition;
 pub use transcript::{Approval, TextState, ToolPart, ToolState, UiMessage, UiPart, UiRole};
 pub use trigger::Trigger;
+pub use truncate::truncate_older;
 pub use usage::{FinishReason, Usage};
 
 /// A JSON value whose shape the host does not fix.
