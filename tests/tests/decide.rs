@@ -164,8 +164,12 @@ async fn an_extension_may_choose_a_model_that_can_be_had() {
     let seen = turn(json!({"turn": "scripted:other"}), everything()).await;
     assert_eq!(seen.calls[0].changes[0].value, "scripted:other");
     assert_eq!(seen.result.status, TurnStatus::Completed);
-    let seen = turn(json!({"turn": "nobody:knows"}), everything()).await;
-    assert_eq!((seen.result.status, &*seen.result.text), (TurnStatus::Completed, "done"));
+    for settings in [json!({"turn": "nobody:knows"}), json!({"step": "model"})] {
+        let seen = turn(settings, everything()).await;
+        let dropped = seen.calls.iter().flat_map(|call| &call.dropped).next().unwrap();
+        assert!(dropped.contains("nobody:knows"), "{dropped}");
+        assert_eq!((seen.result.status, &*seen.result.text), (TurnStatus::Completed, "done"));
+    }
 }
 
 #[tokio::test]

@@ -45,10 +45,12 @@ impl Setup {
     }
 
     /// The hooks of one turn.
-    pub(super) fn dispatcher(&self, events: &EventSender) -> Dispatcher {
+    pub(super) fn dispatcher(self: &Arc<Self>, events: &EventSender) -> Dispatcher {
         let services = Services { bridge: self.bridge.clone(), events: Arc::new(events.clone()) };
         let extensions =
             self.extensions.iter().map(|extension| extension.subscribe(services.clone())).collect();
-        Dispatcher::new(self.hooks.clone(), extensions, services.events)
+        let setup = self.clone();
+        let models = move |id: &str| setup.find_model(id).map(drop);
+        Dispatcher::new(self.hooks.clone(), extensions, services.events, Box::new(models))
     }
 }

@@ -2,8 +2,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use super::{Conversation, EventSender, Setup, TurnEvent, TurnInput};
 use crate::hooks::{
@@ -11,8 +14,8 @@ use crate::hooks::{
     StepFinishContext,
 };
 use crate::turn::{
-    Answer, Approval, Chunk, ConfigField, Effect, ModelMessage, Outcome, Provenance, StepRecord, TurnConfig,
-    TurnEnd, TurnMachine, TurnStatus, UiMessage,
+    Answer, Approval, Chunk, Effect, ModelMessage, Outcome, StepRecord, Telemetry, TurnEnd, TurnMachine,
+    TurnStatus, UiMessage,
 };
 
 /// Drives one turn from its first effect to its last.
@@ -30,6 +33,7 @@ pub(crate) struct TurnDriver {
     pub(super) stall_timeout: Option<Duration>,
     pub(super) last_chunk: Mutex<Instant>,
     begun: Instant,
+    span: Span,
     started: bool,
     pub(super) persisted: bool,
     /// The answer as it was stored last.
@@ -81,6 +85,13 @@ impl TurnDriver {
             stall_timeout: setup.stall_timeout,
             last_chunk: Mutex::new(Instant::now()),
             begun: Instant::now(),
+            span: tracing::info_span!(
+                "turn",
+                session = conversation.name,
+                request_id = input.start.request_id,
+                function_id = Empty,
+                metadata = Empty
+            ),
             deadline: None,
             started: false,
             persisted: false,
@@ -95,7 +106,12 @@ impl TurnDriver {
         }
     }
 
-    pub(crate) async fn run(mut self) -> Ended {
+    pub(crate) async fn run(self) -> Ended {
+        let span = self.span.clone();
+        self.perform().instrument(span).await
+    }
+
+    async fn perform(mut self) -> Ended {
         loop {
             let effect = self.machine.next();
             let outcome = match effect {
@@ -151,36 +167,21 @@ impl TurnDriver {
         let asked =
             self.dispatcher.before_turn(self.machine.start(), self.machine.assembly(), &self.cancel).await;
         match asked {
-            Ok((mut config, mut provenance)) => {
-                self.drop_unknown_model(&mut config, &mut provenance);
+            Ok((mut config, provenance)) => {
                 let effort = &mut config.settings.reasoning_effort;
                 *effort = effort.take().or_else(|| self.setup.reasoning_effort.clone());
                 self.deadline =
                     config.timeout_ms.and_then(|ms| self.begun.checked_add(Duration::from_millis(ms)));
+                if let Some(Telemetry { function_id, metadata }) = &config.telemetry {
+                    self.span.record("function_id", function_id);
+                    self.span.record("metadata", tracing::field::display(json!(metadata)));
+                }
                 if let Some(ms) = config.chat_stream_stall_timeout_ms {
                     self.stall_timeout = (ms > 0).then(|| Duration::from_millis(ms));
                 }
                 Outcome::TurnConfigured(Box::new(config), provenance)
             }
             Err(error) => Outcome::Failed(error.to_string()),
-        }
-    }
-
-    /// A model that an extension chose and nobody knows is left out: that would be the extension's fault and the turn's
-    /// loss. One that a built-in hook chose is an error later on.
-    fn drop_unknown_model(&self, config: &mut TurnConfig, provenance: &mut Provenance) {
-        let by = provenance.get(&ConfigField::Model).cloned().unwrap_or_default();
-        let Some(model) = &config.model else { return };
-        if self.setup.extensions.iter().any(|extension| extension.manifest.name == by)
-            && let Err(error) = self.setup.find_model(model)
-        {
-            tracing::warn!(
-                extension = by,
-                hook = "beforeTurn",
-                "it chose a model that cannot be had: {error}"
-            );
-            config.reset(ConfigField::Model);
-            provenance.remove(&ConfigField::Model);
         }
     }
 

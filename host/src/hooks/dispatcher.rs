@@ -25,17 +25,31 @@ pub struct Dispatcher {
     built_in: Arc<[Arc<dyn Hooks>]>,
     extensions: Vec<Box<dyn Subscriber>>,
     events: Arc<dyn Events>,
+    models: Box<KnownModel>,
 }
 
+/// Says why there is no model of that id; nothing if there is.
+pub type KnownModel = dyn Fn(&str) -> Result<(), String> + Send + Sync;
+
 impl Dispatcher {
-    /// For one turn.
+    /// For one turn. `models` knows which models extensions may choose.
     #[must_use]
     pub fn new(
         built_in: Arc<[Arc<dyn Hooks>]>,
         extensions: Vec<Box<dyn Subscriber>>,
         events: Arc<dyn Events>,
+        models: Box<KnownModel>,
     ) -> Self {
-        Self { built_in, extensions, events }
+        Self { built_in, extensions, events, models }
+    }
+
+    /// Drops a model that an extension chose and that cannot be had: that would be the extension's fault and the turn's
+    /// loss. One that a built-in hook chose is an error later on.
+    fn drop_unknown(&self, model: &mut Option<String>, dropped: &mut Vec<String>) {
+        if let Some(error) = model.as_deref().and_then(|model| (self.models)(model).err()) {
+            dropped.push(format!("model: {error}"));
+            *model = None;
+        }
     }
 
     /// Asks everybody what to change and merges the answers (`think.md` §3.6). An extension that fails is passed
@@ -93,7 +107,8 @@ impl Dispatcher {
             };
             let (mut call, answer) = extension.before_turn(snapshot).await;
             match answer {
-                Ok(Some(patch)) => {
+                Ok(Some(mut patch)) => {
+                    self.drop_unknown(&mut patch.config.model, &mut patch.dropped);
                     call.dropped = patch.dropped;
                     if patch.config.active_tools.is_some() || patch.reset.contains(&ConfigField::ActiveTools)
                     {
@@ -160,7 +175,8 @@ impl Dispatcher {
             let (mut call, answer) = extension.before_step(snapshot).await;
             let mut failed = None;
             match answer {
-                Ok(Some((change, dropped))) => {
+                Ok(Some((mut change, mut dropped))) => {
+                    self.drop_unknown(&mut change.model, &mut dropped);
                     call.decision = Some("change");
                     call.dropped = dropped;
                     config.merge(change);

@@ -17,7 +17,7 @@ pub use context::{
     ChatErrorContext, ChatResponseContext, ChunkContext, NextStepContext, SessionConfig, StepContext,
     StepFinishContext, ToolCallContext, ToolResultContext, TurnContext,
 };
-pub use dispatcher::Dispatcher;
+pub use dispatcher::{Dispatcher, KnownModel};
 pub use event::{Events, HookCall};
 pub use failure::Failure;
 pub(crate) use panic::panic_message;
