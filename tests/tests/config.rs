@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::io::Write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,7 +11,6 @@ use lathe::turn::{Role, StepConfig, TurnConfig, TurnStatus};
 use lathe::{Session, TurnResult};
 use lathe_tests::house::{House, call, says, watch};
 use lathe_tests::tool::FnTool;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// Answers `before_turn` and `before_step` with what is given, the latter only for the first step.
@@ -215,38 +213,6 @@ async fn retries_follow_the_turns_number() {
     let house = House::new(&script, |agent| agent.hooks(hooks)).await;
     assert_eq!(house.send("go").await.status, TurnStatus::Error);
     assert_eq!(house.requests().len(), 1);
-}
-
-/// Keeps what is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn telemetry_stands_in_the_turns_trace() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_span_events(tracing_subscriber::fmt::format::FmtSpan::CLOSE)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    tracing::subscriber::set_global_default(subscriber).unwrap();
-    let (_, result) = turn(json!({"telemetry": {"functionId": "triage", "metadata": {"ticket": 7}}})).await;
-    let log = String::from_utf8(log.0.lock().clone()).unwrap();
-    for wanted in ["triage", "{\"ticket\":7}", &*result.request_id] {
-        assert!(log.contains(wanted), "{log}");
-    }
 }
 
 #[tokio::test]
