@@ -2,5 +2,6 @@
 pub mod binary;
 pub mod guests;
 pub mod house;
+pub mod probe;
 pub mod provider_server;
 pub mod tool;

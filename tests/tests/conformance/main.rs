@@ -7,7 +7,6 @@
 mod case;
 mod compare;
 mod differences;
-mod guest;
 mod host;
 mod play;
 mod sequence;

@@ -10,10 +10,10 @@ use lathe::extensions::{Extension, ExtensionSettings, Limits, Loader};
 use lathe::model::{Script, ScriptedModel};
 use lathe::store::{SqliteStore, Store};
 use lathe::turn::ModelCall;
+use lathe_tests::probe::Template;
 use serde_json::{Map, Value, json};
 
 use crate::case::Case;
-use crate::guest::Template;
 use crate::host::{self, BuiltIn};
 
 /// As in the recordings.

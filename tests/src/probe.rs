@@ -1,4 +1,4 @@
-//! The probe's file, made into the extension of a case.
+//! The probe's file, made into any extension of a case or a test.
 
 use std::path::Path;
 
@@ -12,13 +12,18 @@ const MARK: &[u8] = b"lathe-probe-plan:";
 const SIZE: usize = 64 << 10;
 
 /// A component with a place for a plan in its data.
-pub(crate) struct Template {
+pub struct Template {
     bytes: Vec<u8>,
     place: usize,
 }
 
 impl Template {
-    pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
+    /// Reads the probe.
+    ///
+    /// # Errors
+    ///
+    /// If it is not the probe.
+    pub fn read(file: &Path) -> anyhow::Result<Self> {
         let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
         let mut places = bytes.windows(MARK.len()).enumerate().filter(|(_, window)| *window == MARK);
         let place = places.next().context("the probe has no place for a plan")?.0 + MARK.len();
@@ -28,7 +33,11 @@ impl Template {
     }
 
     /// Writes the component that plays this extension.
-    pub(crate) fn write(&self, extension: &Value, file: &Path) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// If the extension's plan is too long, or the file cannot be written.
+    pub fn write(&self, extension: &Value, file: &Path) -> anyhow::Result<()> {
         let text = extension.to_string();
         let room = SIZE - MARK.len();
         ensure!(text.len() <= room, "the extension's plan is longer than {room} bytes");
