@@ -1,4 +1,4 @@
-//! Behaviours that users of Think rely on, by their numbers in `think.md` §8.
+//! Behaviours that users of Think rely on, by their numbers in `think.md` §8; 25 to 28 stand in `client.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

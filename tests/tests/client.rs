@@ -1,4 +1,4 @@
-//! Tools that a client runs, and calls that a person must approve.
+//! Tools that a client runs, and calls that a person must approve; `behaviour_…` are numbered as in `think.md` §8.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -73,7 +73,7 @@ async fn a_client_tool_ends_the_turn_and_its_result_continues_it() {
 }
 
 #[tokio::test]
-async fn two_calls_continue_once_and_only_when_both_are_answered() {
+async fn behaviour_25_two_calls_continue_once_and_only_when_both_are_answered() {
     let house = House::plain(&json!([two_calls(), says("Done.")])).await;
     let session = house.session().await;
     drop(session.send(paint()).await.unwrap().finish().await);
@@ -105,7 +105,7 @@ async fn results_that_come_at_once_are_all_kept() {
 }
 
 #[tokio::test]
-async fn a_failed_sibling_without_go_on_completes_an_armed_batch_and_starts_none_alone() {
+async fn behaviour_28_a_failed_sibling_without_go_on_completes_an_armed_batch_and_starts_none_alone() {
     let house = House::plain(&json!([two_calls(), says("Done.")])).await;
     let session = house.session().await;
     drop(session.send(paint()).await.unwrap().finish().await);
@@ -126,7 +126,7 @@ async fn a_failed_sibling_without_go_on_completes_an_armed_batch_and_starts_none
 }
 
 #[tokio::test]
-async fn a_result_that_comes_before_the_answer_is_stored_is_kept() {
+async fn behaviour_26_a_result_that_comes_before_the_answer_is_stored_is_kept() {
     // The slow tool of the same step keeps the turn open while the client is quicker.
     let slow = FnTool::new("slow", |_, _| async {
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -219,7 +219,7 @@ impl Hooks for Gate {
 }
 
 #[tokio::test]
-async fn an_approved_call_runs_once_at_the_start_of_the_continuation() {
+async fn behaviour_27_an_approved_call_runs_once_at_the_start_of_the_continuation() {
     let gate = Arc::new(Gate::default());
     let (house, runs) = shop(gate.clone()).await;
     let session = house.session().await;
@@ -243,7 +243,7 @@ async fn an_approved_call_runs_once_at_the_start_of_the_continuation() {
 }
 
 #[tokio::test]
-async fn a_refused_call_never_runs_and_the_model_is_told() {
+async fn behaviour_27_a_refused_call_never_runs_and_the_model_is_told() {
     let (house, runs) = shop(Arc::new(Gate::default())).await;
     let session = house.session().await;
     drop(session.send("pay 5").await.unwrap().finish().await);

@@ -83,6 +83,12 @@ impl TurnDriver {
                     None => return Some(Outcome::Aborted(Answer::default())),
                 },
             };
+            // What a tool said before it returned comes before its result.
+            while let Ok((id, output)) = progress.try_recv() {
+                if let Err(error) = self.show_progress(&names, id, output).await {
+                    return Some(Outcome::Failed(error.to_string()));
+                }
+            }
             self.apply(ran);
         }
     }
