@@ -4,4 +4,5 @@ pub mod guests;
 pub mod house;
 pub mod probe;
 pub mod provider_server;
+pub mod recorder;
 pub mod tool;

@@ -422,6 +422,22 @@ async fn behaviour_22_regenerate_makes_a_sibling() {
 }
 
 #[tokio::test]
+async fn behaviour_23_a_clients_older_copy_does_not_undo_a_tools_output() {
+    let script = json!([call("c", "act", &json!({})), says("done"), says("again")]);
+    let house = House::new(&script, |agent| agent.tool(FnTool::answers("act", json!(42)).arc())).await;
+    drop(house.send("one").await);
+    let session = house.session().await;
+    let mut copy = session.messages().await.unwrap();
+    copy[1].tools_mut().for_each(|tool| tool.state = ToolState::InputAvailable);
+    copy.push(UiMessage::user("two", "two"));
+    let request = ChatRequest { messages: copy, ..ChatRequest::from("") };
+    drop(session.send(request).await.unwrap().finish().await);
+    let messages = session.messages().await.unwrap();
+    assert_eq!(state(messages.get(1)), ToolState::OutputAvailable(json!(42)));
+    assert_eq!(house.transcript().await, ["user: one", "assistant: done", "user: two", "assistant: again"]);
+}
+
+#[tokio::test]
 async fn behaviour_24_a_custom_body_is_seen_and_cleared_by_the_next_request() {
     struct Bodies(Mutex<Vec<Option<Value>>>);
     #[async_trait]

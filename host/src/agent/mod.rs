@@ -6,6 +6,7 @@ mod continuation;
 mod error;
 mod live;
 mod output;
+mod reconcile;
 mod request;
 mod session;
 mod stream;

@@ -2,13 +2,14 @@ use uuid::Uuid;
 
 use crate::turn::{Json, ToolDefinition, Trigger, UiMessage};
 
-/// A message for [`Session::send`](super::Session::send), with what a client may say beside it.
+/// What a client asks with [`Session::send`](super::Session::send): a text, a message, or more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatRequest {
     /// The host's id of the turn; made up if none.
     pub request_id: Option<String>,
-    /// The user's message.
-    pub message: UiMessage,
+    /// The user's new message; or the whole conversation as the client has it, the new message last. What is stored
+    /// already is not changed by it, but for calls that wait for the client.
+    pub messages: Vec<UiMessage>,
     /// Custom fields for `before_turn`, an object. They hold until the next request, which clears or replaces them.
     pub body: Option<Json>,
     /// Tools that the client runs; an empty list clears those of earlier requests, none leaves them.
@@ -19,7 +20,13 @@ pub struct ChatRequest {
 
 impl From<UiMessage> for ChatRequest {
     fn from(message: UiMessage) -> Self {
-        Self { request_id: None, message, body: None, client_tools: None, trigger: Trigger::Programmatic }
+        Self {
+            request_id: None,
+            messages: vec![message],
+            body: None,
+            client_tools: None,
+            trigger: Trigger::Programmatic,
+        }
     }
 }
 

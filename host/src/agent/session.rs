@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::concurrency::Concurrency;
 use super::live::{Admission, Live, Plan};
+use super::reconcile::reconcile;
 use super::stream::{Skipped, TurnResult, TurnStream};
 use super::{AnswerError, ChatRequest, EntryError, SessionEvent};
 use crate::driver::{Arrival, ClientAnswer};
@@ -58,7 +59,7 @@ impl Session {
     pub async fn send(&self, request: impl Into<ChatRequest>) -> Result<TurnStream, EntryError> {
         let live = &self.live;
         live.outside_turns()?;
-        let ChatRequest { request_id, message, body, client_tools, trigger } = request.into();
+        let ChatRequest { request_id, messages, body, client_tools, trigger } = request.into();
         let mut admission = Admission::new(trigger);
         admission.request_id = request_id.unwrap_or(admission.request_id);
         let overlapping = live.turns.is_busy();
@@ -66,22 +67,29 @@ impl Session {
         if overlapping && policy == Concurrency::Drop {
             return Ok(TurnStream::skipped(admission.request_id, Skipped::Dropped));
         }
-        if message.parts.is_empty() {
+        if messages.iter().all(|message| message.parts.is_empty()) {
             return Ok(TurnStream::skipped(admission.request_id, Skipped::Empty));
         }
         let number = live.submissions.next();
         let stored = async {
-            live.put(&message, None).await?;
+            let history = live.messages().await?;
+            let mut new = Vec::new();
+            for message in reconcile(&history, messages) {
+                live.put(&message, None).await?;
+                if message.role == UiRole::User {
+                    new.push(message);
+                }
+            }
             let earlier = live.last_request().await?;
             let last =
                 LastRequest { body, client_tools: client_tools.unwrap_or(earlier.client_tools.clone()) };
             if last != earlier {
                 live.setup.store.set_last_request(self.name(), &last).await?;
             }
-            Ok::<_, EntryError>(last)
+            Ok::<_, EntryError>((new, last))
         };
         let (arrival, last) = match stored.await {
-            Ok(last) => (Arrival::Stored(vec![message]), last),
+            Ok((new, last)) => (Arrival::Stored(new), last),
             Err(error) => (Arrival::Failed(error.to_string()), LastRequest::default()),
         };
         Ok(live.admit(admission, move |live, admission| {
