@@ -434,7 +434,7 @@ async fn batch_8_details_are_for_hooks_and_clients_and_a_hook_replaces_field_by_
             .unwrap();
         match output {
             ToolOutput::Output(output) => {
-                assert_eq!((&shown["output"], &shown["details"]), (&output, &details))
+                assert_eq!((&shown["output"], &shown["details"]), (&output, &details));
             }
             ToolOutput::Error(error) => assert_eq!(shown["error"], json!(error)),
         }

@@ -172,14 +172,3 @@ async fn a_cancelled_turn_keeps_what_was_said() {
     let stored = serde_json::to_value(house.store.messages("s").await.unwrap()).unwrap();
     assert_eq!(stored[1]["parts"][1], json!({"type": "text", "text": "half", "state": "streaming"}));
 }
-
-#[tokio::test]
-async fn turns_of_one_session_go_one_after_the_other() {
-    let house = house(&[], &json!([{"text": ["a"]}, {"text": ["b"]}])).await;
-    let session = house.agent.session("s").await.unwrap();
-    let (first, second) = (session.send("1").await.unwrap(), session.send("2").await.unwrap());
-    let (second, first) = tokio::join!(second.finish(), first.finish());
-    assert_eq!((&*first.text, &*second.text), ("a", "b"));
-    let stored = house.store.messages("s").await.unwrap();
-    assert_eq!(stored.iter().map(UiMessage::text).collect::<Vec<_>>(), ["1", "a", "2", "b"]);
-}

@@ -98,7 +98,7 @@ mod tests {
         let stored = answer("a", &json!({"toolCallId": "c", "state": "output-available", "output": 3}));
         let older = answer("a", &json!({"toolCallId": "c", "state": "input-available"}));
         let forged = answer("a", &json!({"toolCallId": "c", "state": "output-available", "output": 4}));
-        assert_eq!(reconcile(&[stored.clone()], vec![older, forged]), []);
+        assert_eq!(reconcile(&[stored], vec![older, forged]), []);
     }
 
     #[test]

@@ -157,7 +157,7 @@ pub struct ChatErrorContext<'a> {
     pub stage: ChatStage,
     /// What happened.
     pub message: &'a str,
-    /// What kind of failure it is, where that is known.
+    /// What kind of failure it is, where a `classify_chat_error` knows.
     pub classification: Option<ErrorClass>,
     /// Whether the user's message was stored before.
     pub messages_persisted: bool,

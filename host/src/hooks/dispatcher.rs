@@ -12,8 +12,8 @@ use super::{
     ToolResultContext, ToolResultSnapshot, TurnContext, TurnSnapshot,
 };
 use crate::turn::{
-    Assembly, ConfigChange, ConfigField, ModelMessage, Provenance, StepConfig, StepUpdate, ToolDecision,
-    ToolError, ToolOverride, TurnConfig, TurnStart, Usage,
+    Assembly, ConfigChange, ConfigField, ErrorClass, ModelMessage, Provenance, StepConfig, StepUpdate,
+    ToolDecision, ToolError, ToolOverride, TurnConfig, TurnStart, Usage,
 };
 
 /// The name under which built-in hooks stand in a turn's provenance.
@@ -397,6 +397,7 @@ impl Dispatcher {
     #[must_use]
     pub fn on_chat_error(&self, context: ChatErrorContext<'_>) -> String {
         let mut message = context.message.to_owned();
+        let context = ChatErrorContext { classification: self.classify(&context), ..context };
         for hooks in self.built_in.iter() {
             let shown = ChatErrorContext { message: &message, ..context };
             match std::panic::catch_unwind(AssertUnwindSafe(|| hooks.on_chat_error(&shown))) {
@@ -410,6 +411,20 @@ impl Dispatcher {
         }
         self.tell(Hook::OnChatError, || Observation::ChatError(Arc::new(ChatErrorSnapshot::from(&context))));
         message
+    }
+
+    /// What kind of failure an error is, by the first built-in hook that knows.
+    fn classify(&self, context: &ChatErrorContext<'_>) -> Option<ErrorClass> {
+        self.built_in.iter().find_map(|hooks| {
+            match std::panic::catch_unwind(AssertUnwindSafe(|| hooks.classify_chat_error(context))) {
+                Ok(class) => class,
+                Err(panic) => {
+                    let panic = panic_message(&*panic);
+                    tracing::warn!(hook = "classifyChatError", "a built-in hook panicked: {panic}");
+                    None
+                }
+            }
+        })
     }
 
     /// Waits until every extension has seen everything.

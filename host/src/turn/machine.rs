@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 use super::batch::{self, Batch, BatchEffect};
 use super::{
     Answer, AnswerPart, Assembly, ChatStage, Effect, Outcome, Provenance, StepConfig, StepRecord, StepUpdate,
-    Taken, ToolCall, ToolRecord, TurnConfig, TurnEnd, TurnStart, TurnStatus, Unexpected, Usage,
+    Taken, ToolCall, ToolRecord, TurnConfig, TurnEnd, TurnStart, TurnStatus, Unexpected,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum Phase {
+pub(super) enum Phase {
     Assemble,
     /// Calls of an earlier turn run that a person has approved.
     Approved(Batch),
@@ -72,23 +72,23 @@ enum Phase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnMachine {
-    start: TurnStart,
-    assembly: Assembly,
-    config: TurnConfig,
-    provenance: Provenance,
-    step_config: StepConfig,
+    pub(super) start: TurnStart,
+    pub(super) assembly: Assembly,
+    pub(super) config: TurnConfig,
+    pub(super) provenance: Provenance,
+    pub(super) step_config: StepConfig,
     /// Finished steps; while tools run or a step finishes, the last one is the current one.
-    steps: Vec<StepRecord>,
+    pub(super) steps: Vec<StepRecord>,
     /// The first step that the model is still shown as it was: a hook has put other messages in place of those before.
-    shown_from: usize,
+    pub(super) shown_from: usize,
     /// Results of calls that were approved before this turn.
-    approved: Vec<ToolRecord>,
+    pub(super) approved: Vec<ToolRecord>,
     /// What the next step is to answer.
-    taken: Option<Taken>,
+    pub(super) taken: Option<Taken>,
     /// Cancelled while tools ran: the step ends properly, then the turn.
-    aborted: bool,
-    phase: Phase,
-    end: Option<TurnEnd>,
+    pub(super) aborted: bool,
+    pub(super) phase: Phase,
+    pub(super) end: Option<TurnEnd>,
 }
 
 impl TurnMachine {
@@ -381,103 +381,6 @@ impl TurnMachine {
 
     fn end(&self) -> TurnEnd {
         self.end.clone().unwrap_or(TurnEnd { status: TurnStatus::Completed, error: None, stage: None })
-    }
-
-    /// What the turn began with.
-    #[must_use]
-    pub fn start(&self) -> &TurnStart {
-        &self.start
-    }
-
-    /// What it works with; empty before [`Outcome::Assembled`].
-    #[must_use]
-    pub fn assembly(&self) -> &Assembly {
-        &self.assembly
-    }
-
-    /// A tool call's result, once it has one.
-    #[must_use]
-    pub fn record(&self, tool_call_id: &str) -> Option<ToolRecord> {
-        let current = match &self.phase {
-            Phase::Tools(batch) | Phase::Approved(batch) => batch.records(),
-            _ => Vec::new(),
-        };
-        let of_steps = self.steps.iter().flat_map(|step| &step.records);
-        let mut records = current.into_iter().chain(of_steps.chain(&self.approved).cloned());
-        records.find(|record| record.call.tool_call_id == tool_call_id)
-    }
-
-    /// Whether a tool call runs: it may, and has no result yet.
-    #[must_use]
-    pub fn is_running(&self, tool_call_id: &str) -> bool {
-        match &self.phase {
-            Phase::Tools(batch) | Phase::Approved(batch) => batch.is_running(tool_call_id),
-            _ => false,
-        }
-    }
-
-    /// What the `before_turn` hooks made of it.
-    #[must_use]
-    pub fn config(&self) -> &TurnConfig {
-        &self.config
-    }
-
-    /// What the step under way is set to.
-    pub(super) fn step_config(&self) -> &StepConfig {
-        &self.step_config
-    }
-
-    /// The first step that the model is still shown as it was.
-    pub(super) fn shown_from(&self) -> usize {
-        self.shown_from
-    }
-
-    /// Whether the calls of the last step are under way.
-    pub(super) fn runs_tools(&self) -> bool {
-        matches!(self.phase, Phase::Tools(_))
-    }
-
-    /// Messages that were taken up and that no step has answered yet.
-    #[must_use]
-    pub fn taken(&self) -> Option<&Taken> {
-        self.taken.as_ref()
-    }
-
-    /// Who set what.
-    #[must_use]
-    pub fn provenance(&self) -> &Provenance {
-        &self.provenance
-    }
-
-    /// The steps so far, the current one included once the model has answered.
-    #[must_use]
-    pub fn steps(&self) -> &[StepRecord] {
-        &self.steps
-    }
-
-    /// The number of the step that is under way, or comes next, from 0.
-    #[must_use]
-    pub fn step_number(&self) -> u32 {
-        let current = matches!(
-            self.phase,
-            Phase::Tools(_)
-                | Phase::FinishStep { .. }
-                | Phase::PrepareNextStep { .. }
-                | Phase::DecideStop { .. }
-        );
-        u32::try_from(self.steps.len() - usize::from(current && !self.steps.is_empty())).unwrap_or(u32::MAX)
-    }
-
-    /// The most steps that this turn may take.
-    #[must_use]
-    pub fn max_steps(&self) -> u32 {
-        self.config.max_steps.unwrap_or(self.start.max_steps)
-    }
-
-    /// What all steps together have cost.
-    #[must_use]
-    pub fn total_usage(&self) -> Usage {
-        self.steps.iter().fold(Usage::default(), |sum, step| sum.plus(step.answer.usage))
     }
 }
 

@@ -19,10 +19,12 @@ mod message;
 mod properties;
 mod request;
 mod segment;
+mod state;
 mod step;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod toolpart;
 mod transcript;
 mod trigger;
 mod truncate;
@@ -45,7 +47,8 @@ pub use message::{ModelMessage, Part, ProviderMetadata, ResultOutput, Role, Tool
 pub use request::ModelCall;
 pub use step::StepRecord;
 pub use stop::StopCondition;
-pub use transcript::{Approval, TextState, ToolPart, ToolState, UiMessage, UiPart, UiRole};
+pub use toolpart::{Approval, ToolPart, ToolState};
+pub use transcript::{TextState, UiMessage, UiPart, UiRole};
 pub use trigger::Trigger;
 pub use truncate::truncate_older;
 pub use usage::{FinishReason, Usage};
