@@ -1,7 +1,8 @@
-//! What outlives a process: conversations, and what extensions keep.
+//! What outlives a process: conversations with their context blocks, and what extensions keep.
 //!
 //! May use `turn` for messages. Knows nothing of hooks, extensions or models.
 
+mod context;
 mod sqlite;
 mod storage;
 
@@ -63,6 +64,19 @@ pub trait Store: Send + Sync {
         delta: i64,
         limit: u64,
     ) -> Result<Increment, StoreError>;
+
+    /// The text of a session's context block; none if there is no such block.
+    async fn context(&self, session: &str, label: &str) -> Result<Option<String>, StoreError>;
+
+    /// Sets the text of a session's context block. With `create`, it is made if it is not there; without, false is
+    /// returned and nothing changed.
+    async fn set_context(
+        &self,
+        session: &str,
+        label: &str,
+        text: &str,
+        create: bool,
+    ) -> Result<bool, StoreError>;
 }
 
 /// What a client's request says beyond its message (`think.md` §1.3).

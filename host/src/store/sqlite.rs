@@ -6,7 +6,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 
-use super::{Increment, LastRequest, Store, StoreError, storage};
+use super::{Increment, LastRequest, Store, StoreError, context, storage};
 use crate::turn::UiMessage;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -210,6 +210,20 @@ impl Store for SqliteStore {
         limit: u64,
     ) -> Result<Increment, StoreError> {
         storage::increment(self, extension, key, delta, limit).await
+    }
+
+    async fn context(&self, session: &str, label: &str) -> Result<Option<String>, StoreError> {
+        context::get(self, session, label).await
+    }
+
+    async fn set_context(
+        &self,
+        session: &str,
+        label: &str,
+        text: &str,
+        create: bool,
+    ) -> Result<bool, StoreError> {
+        context::set(self, session, label, text, create).await
     }
 }
 

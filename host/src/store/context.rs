@@ -1,0 +1,51 @@
+//! The context blocks of sessions.
+
+use super::{SqliteStore, StoreError};
+
+pub(super) async fn get(
+    store: &SqliteStore,
+    session: &str,
+    label: &str,
+) -> Result<Option<String>, StoreError> {
+    let text = sqlx::query_scalar("SELECT text FROM context_blocks WHERE session = ? AND label = ?")
+        .bind(session)
+        .bind(label)
+        .fetch_optional(&store.pool)
+        .await?;
+    Ok(text)
+}
+
+pub(super) async fn set(
+    store: &SqliteStore,
+    session: &str,
+    label: &str,
+    text: &str,
+    create: bool,
+) -> Result<bool, StoreError> {
+    let statement = if create {
+        "INSERT INTO context_blocks (session, label, text) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (session, label) DO UPDATE SET text = excluded.text"
+    } else {
+        "UPDATE context_blocks SET text = ?3 WHERE session = ?1 AND label = ?2"
+    };
+    let done = sqlx::query(statement).bind(session).bind(label).bind(text).execute(&store.pool).await?;
+    Ok(done.rows_affected() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::{SqliteStore, Store};
+
+    #[tokio::test]
+    async fn blocks_belong_to_their_session_and_are_made_only_where_that_is_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("lathe.db")).await.unwrap();
+        assert!(!store.set_context("s", "memory", "one", false).await.unwrap());
+        assert_eq!(store.context("s", "memory").await.unwrap(), None);
+        assert!(store.set_context("s", "memory", "one", true).await.unwrap());
+        assert!(store.set_context("s", "memory", "two", false).await.unwrap());
+        assert!(store.set_context("s", "memory", "three", true).await.unwrap());
+        assert_eq!(store.context("s", "memory").await.unwrap().as_deref(), Some("three"));
+        assert_eq!(store.context("t", "memory").await.unwrap(), None);
+    }
+}
