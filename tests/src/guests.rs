@@ -30,7 +30,7 @@ pub fn guest(package: &str) -> PathBuf {
             "wasm32-wasip2",
             "--quiet",
         ]);
-        for package in ["calc", "clock", "gate", "house-rules", "meter", "probe", "rogue"] {
+        for package in ["calc", "clock", "courier", "gate", "house-rules", "meter", "probe", "rogue"] {
             cargo.args(["-p", package]);
         }
         let done = cargo.stdin(Stdio::null()).status().expect("cargo runs");

@@ -40,6 +40,7 @@ fn everything() -> Grant {
         decide: vec![Gate::BeforeStep, Gate::BeforeToolCall, Gate::AfterToolCall],
         model: true,
         reasons: true,
+        ..Grant::default()
     }
 }
 

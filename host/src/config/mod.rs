@@ -114,6 +114,9 @@ impl Config {
         if let Some(script) = config.model.strip_prefix("scripted:") {
             config.model = format!("scripted:{}", folder.join(script).display());
         }
+        for section in config.extension.values_mut() {
+            section.grant = std::mem::take(&mut section.grant).relative_to(folder);
+        }
         config.file = Some(file.to_owned());
         Ok(config)
     }

@@ -2,15 +2,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::extensions::{Bridge, BridgeError};
+use uuid::Uuid;
+
+use crate::extensions::{Bridge, BridgeError, BridgeMessage};
 use crate::store::{Increment, Store, StoreError};
+use crate::turn::{UiMessage, UiRole};
 
 /// What guests reach beyond WASI, with the store behind it.
 pub(crate) struct StoreBridge(pub(crate) Arc<dyn Store>);
 
 /// A guest learns that it failed; what exactly, with its paths, is for the operator.
 fn failed(error: &StoreError) -> BridgeError {
-    tracing::error!("extension storage: {error}");
+    tracing::error!("a call of an extension: {error}");
     BridgeError::Failed("the host's database failed".into())
 }
 
@@ -61,5 +64,49 @@ impl Bridge for StoreBridge {
             }
             Err(error) => Err(failed(&error)),
         }
+    }
+
+    async fn context_get(&self, session: &str, label: &str) -> Result<Option<String>, BridgeError> {
+        self.0.context(session, label).await.map_err(|error| failed(&error))
+    }
+
+    async fn context_set(
+        &self,
+        session: &str,
+        label: &str,
+        text: String,
+        create: bool,
+    ) -> Result<(), BridgeError> {
+        match self.0.set_context(session, label, &text, create).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(BridgeError::NotFound(format!("there is no context block \"{label}\""))),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    async fn messages(&self, session: &str, limit: usize) -> Result<Vec<BridgeMessage>, BridgeError> {
+        let messages = self.0.messages(session).await.map_err(|error| failed(&error))?;
+        let skip = messages.len().saturating_sub(limit);
+        Ok(messages.into_iter().skip(skip).map(BridgeMessage::from).collect())
+    }
+
+    async fn message_count(&self, session: &str) -> Result<usize, BridgeError> {
+        Ok(self.0.messages(session).await.map_err(|error| failed(&error))?.len())
+    }
+
+    async fn send_message(&self, session: &str, text: String) -> Result<(), BridgeError> {
+        let message = UiMessage::user(Uuid::now_v7().to_string(), text);
+        self.0.put(session, &message, None).await.map_err(|error| failed(&error))
+    }
+}
+
+impl From<UiMessage> for BridgeMessage {
+    fn from(message: UiMessage) -> Self {
+        let role = match message.role {
+            UiRole::System => "system",
+            UiRole::User => "user",
+            UiRole::Assistant => "assistant",
+        };
+        Self { content: message.text(), role: role.to_owned(), id: message.id }
     }
 }

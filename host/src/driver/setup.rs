@@ -45,8 +45,12 @@ impl Setup {
     }
 
     /// The hooks of one turn.
-    pub(super) fn dispatcher(self: &Arc<Self>, events: &EventSender) -> Dispatcher {
-        let services = Services { bridge: self.bridge.clone(), events: Arc::new(events.clone()) };
+    pub(super) fn dispatcher(self: &Arc<Self>, session: &str, events: &EventSender) -> Dispatcher {
+        let services = Services {
+            bridge: self.bridge.clone(),
+            session: session.into(),
+            events: Arc::new(events.clone()),
+        };
         let extensions =
             self.extensions.iter().map(|extension| extension.subscribe(services.clone())).collect();
         let setup = self.clone();

@@ -79,7 +79,7 @@ impl TurnDriver {
         events: EventSender,
         cancel: CancellationToken,
     ) -> Self {
-        let dispatcher = setup.dispatcher(&events);
+        let dispatcher = setup.dispatcher(&conversation.name, &events);
         Self {
             machine: TurnMachine::new(input.start.clone()),
             stall_timeout: setup.stall_timeout,

@@ -29,11 +29,46 @@ pub trait Bridge: Send + Sync {
         delta: i64,
         limit: u64,
     ) -> Result<i64, BridgeError>;
+
+    /// The text of a session's context block; none if there is no such block.
+    async fn context_get(&self, session: &str, label: &str) -> Result<Option<String>, BridgeError>;
+
+    /// Sets the text of a session's context block. One that is not there is made if `create` says so.
+    async fn context_set(
+        &self,
+        session: &str,
+        label: &str,
+        text: String,
+        create: bool,
+    ) -> Result<(), BridgeError>;
+
+    /// The last `limit` messages of a session, oldest first.
+    async fn messages(&self, session: &str, limit: usize) -> Result<Vec<BridgeMessage>, BridgeError>;
+
+    /// How many messages a session has.
+    async fn message_count(&self, session: &str) -> Result<usize, BridgeError>;
+
+    /// Adds a user message to a session, at once.
+    async fn send_message(&self, session: &str, text: String) -> Result<(), BridgeError>;
+}
+
+/// A message as extensions see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BridgeMessage {
+    /// Its id.
+    pub id: String,
+    /// `user`, `assistant` or `system`.
+    pub role: String,
+    /// Its text parts, joined.
+    pub content: String,
 }
 
 /// Why the host did not do what a guest asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BridgeError {
+    /// There is no such thing.
+    #[error("{0}")]
+    NotFound(String),
     /// It would be larger than a limit.
     #[error("{0}")]
     TooLarge(String),
@@ -45,27 +80,49 @@ pub enum BridgeError {
 /// A bridge with nothing behind it, for `describe`: every call fails.
 pub(super) struct NoBridge;
 
-const NOTHING: &str = "there is no storage while the extension is described";
+fn nothing<T>() -> Result<T, BridgeError> {
+    Err(BridgeError::Failed("there is no storage while the extension is described".into()))
+}
 
 #[async_trait]
 impl Bridge for NoBridge {
     async fn storage_get(&self, _: &str, _: &str) -> Result<Option<Vec<u8>>, BridgeError> {
-        Err(BridgeError::Failed(NOTHING.into()))
+        nothing()
     }
 
     async fn storage_set(&self, _: &str, _: &str, _: Vec<u8>, _: u64) -> Result<(), BridgeError> {
-        Err(BridgeError::Failed(NOTHING.into()))
+        nothing()
     }
 
     async fn storage_delete(&self, _: &str, _: &str) -> Result<bool, BridgeError> {
-        Err(BridgeError::Failed(NOTHING.into()))
+        nothing()
     }
 
     async fn storage_keys(&self, _: &str, _: &str) -> Result<Vec<String>, BridgeError> {
-        Err(BridgeError::Failed(NOTHING.into()))
+        nothing()
     }
 
     async fn storage_increment(&self, _: &str, _: &str, _: i64, _: u64) -> Result<i64, BridgeError> {
-        Err(BridgeError::Failed(NOTHING.into()))
+        nothing()
+    }
+
+    async fn context_get(&self, _: &str, _: &str) -> Result<Option<String>, BridgeError> {
+        nothing()
+    }
+
+    async fn context_set(&self, _: &str, _: &str, _: String, _: bool) -> Result<(), BridgeError> {
+        nothing()
+    }
+
+    async fn messages(&self, _: &str, _: usize) -> Result<Vec<BridgeMessage>, BridgeError> {
+        nothing()
+    }
+
+    async fn message_count(&self, _: &str) -> Result<usize, BridgeError> {
+        nothing()
+    }
+
+    async fn send_message(&self, _: &str, _: String) -> Result<(), BridgeError> {
+        nothing()
     }
 }

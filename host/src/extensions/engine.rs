@@ -28,6 +28,7 @@ impl Sandbox {
         let engine = Engine::new(&config)?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+        wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
         bindings::Extension::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state)?;
         Ok(Self { engine, linker: std::sync::Arc::new(linker) })
     }

@@ -8,6 +8,7 @@ use super::grant::Grant;
 use super::instance::Instance;
 use super::limits::Limits;
 use super::manifest::Manifest;
+use super::rights::Rights;
 use super::state::{Identity, State};
 use super::tool::ExtensionTool;
 use super::worker::TurnWorker;
@@ -37,6 +38,8 @@ pub struct Extension {
 pub struct Services {
     /// Storage and what else lies behind the guest's imports.
     pub bridge: Arc<dyn Bridge>,
+    /// The session that the turn belongs to.
+    pub session: Arc<str>,
     /// Where calls are reported.
     pub events: Arc<dyn Events>,
 }
@@ -53,17 +56,24 @@ pub struct ExtensionSettings {
 }
 
 impl Extension {
-    pub(super) fn identity(manifest: &Manifest, settings: &ExtensionSettings) -> Identity {
+    pub(super) fn identity(manifest: &Manifest, settings: &ExtensionSettings, rights: Rights) -> Identity {
         Identity {
             extension: manifest.name.as_str().into(),
+            session: "".into(),
+            rights: Arc::new(rights),
             settings: serde_json::Value::Object(settings.settings.clone()).to_string().into(),
             storage_bytes: settings.limits.storage_bytes,
         }
     }
 
     /// A new instance, within the fuel of one call.
-    pub(super) async fn instantiate(&self, bridge: Arc<dyn Bridge>) -> Result<Instance, Failure> {
-        let state = State::new(self.identity.clone(), &self.limits, bridge);
+    pub(super) async fn instantiate(
+        &self,
+        bridge: Arc<dyn Bridge>,
+        session: Arc<str>,
+    ) -> Result<Instance, Failure> {
+        let identity = Identity { session, ..self.identity.clone() };
+        let state = State::new(identity, &self.limits, bridge).map_err(Failure::Link)?;
         Instance::new(&self.sandbox, &self.pre, state, &self.limits).await
     }
 

@@ -19,6 +19,8 @@ pub(super) struct Instance {
     pub(super) store: Store<State>,
     pub(super) guest: Guest,
     output_bytes: usize,
+    /// Denials of the calls before this one.
+    denied: u64,
 }
 
 /// What a call has cost.
@@ -26,6 +28,8 @@ pub(super) struct Instance {
 pub(super) struct Spent {
     pub(super) fuel: u64,
     pub(super) time: Duration,
+    /// What it wanted of the host and was not granted.
+    pub(super) denied: u64,
 }
 
 impl Instance {
@@ -46,7 +50,7 @@ impl Instance {
         prepared.map_err(|error| Failure::Link(error.to_string()))?;
         let made = tokio::time::timeout(limits.hook_timeout(), pre.instantiate_async(&mut store)).await;
         match made {
-            Ok(Ok(guest)) => Ok(Self { store, guest, output_bytes: limits.output_bytes }),
+            Ok(Ok(guest)) => Ok(Self { store, guest, output_bytes: limits.output_bytes, denied: 0 }),
             Ok(Err(error)) => Err(failure(&store, &error, budget, limits.output_bytes)),
             Err(_) => Err(Failure::Deadline { limit_ms: limits.hook_timeout_ms }),
         }
@@ -59,14 +63,19 @@ impl Instance {
 
     /// What a call came to.
     pub(super) fn settle<T>(
-        &self,
+        &mut self,
         begun: Instant,
         budget: u64,
         limit: Duration,
         answer: Result<wasmtime::Result<T>, tokio::time::error::Elapsed>,
     ) -> (Spent, Result<T, Failure>) {
         let left = self.store.get_fuel().unwrap_or(0);
-        let spent = Spent { fuel: budget.saturating_sub(left), time: begun.elapsed() };
+        let denied = self.store.data().denials.count();
+        let spent = Spent {
+            fuel: budget.saturating_sub(left),
+            time: begun.elapsed(),
+            denied: denied - std::mem::replace(&mut self.denied, denied),
+        };
         let answer = match answer {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(failure(&self.store, &error, budget, self.output_bytes)),

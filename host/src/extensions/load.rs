@@ -8,17 +8,20 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
+use super::advice;
 use super::bindings::ExtensionPre;
 use super::bridge::NoBridge;
 use super::cache::{self, Cache, Entry};
 use super::engine::Sandbox;
 use super::error::{LoadError, LoadReason};
 use super::extension::{Extension, ExtensionSettings};
-use super::grant::Grant;
 use super::instance::{Instance, guarded};
 use super::limits::Limits;
 use super::manifest::Manifest;
+use super::network::{Resolver, SystemResolver};
+use super::rights::{Rights, Surroundings};
 use super::state::{Identity, State};
+use super::wasi::Fixed;
 use crate::hooks::Failure;
 
 /// The contract that this host speaks.
@@ -46,6 +49,7 @@ pub struct Loader {
     settings: BTreeMap<String, ExtensionSettings>,
     order: Vec<String>,
     progress: Box<dyn Progress>,
+    surroundings: Surroundings,
 }
 
 /// What a folder of extensions came to.
@@ -83,6 +87,11 @@ impl Loader {
             settings: BTreeMap::new(),
             order: Vec::new(),
             progress: Box::new(()),
+            surroundings: Surroundings {
+                variable: Box::new(|name| std::env::var(name).ok()),
+                resolver: Arc::new(SystemResolver),
+                fixed: None,
+            },
         })
     }
 
@@ -111,6 +120,27 @@ impl Loader {
     #[must_use]
     pub fn progress(mut self, progress: impl Progress + 'static) -> Self {
         self.progress = Box::new(progress);
+        self
+    }
+
+    /// Where granted environment variables and secret headers come from; the environment of the process unless set.
+    #[must_use]
+    pub fn environment(mut self, read: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.surroundings.variable = Box::new(read);
+        self
+    }
+
+    /// Who finds the addresses of hosts; the system unless set.
+    #[must_use]
+    pub fn resolver(mut self, resolver: impl Resolver + 'static) -> Self {
+        self.surroundings.resolver = Arc::new(resolver);
+        self
+    }
+
+    /// Gives guests a clock that stands still and chance that repeats itself.
+    #[must_use]
+    pub fn fixed(mut self, fixed: Fixed) -> Self {
+        self.surroundings.fixed = Some(fixed);
         self
     }
 
@@ -214,8 +244,14 @@ impl Loader {
         pre: &ExtensionPre<State>,
     ) -> Result<super::bindings::exports::lathe::extension::extension_manifest::Manifest, Failure> {
         let limits = Limits::default();
-        let identity = Identity { extension: "describe".into(), settings: "{}".into(), storage_bytes: 0 };
-        let state = State::new(identity, &limits, Arc::new(NoBridge));
+        let identity = Identity {
+            extension: "describe".into(),
+            session: "".into(),
+            settings: "{}".into(),
+            storage_bytes: 0,
+            rights: Arc::new(Rights::none(&self.surroundings)),
+        };
+        let state = State::new(identity, &limits, Arc::new(NoBridge)).map_err(Failure::Link)?;
         let mut instance = Instance::new(&self.sandbox, pre, state, &limits).await?;
         let (_, manifest) =
             guarded!(&mut instance, limits.fuel_per_call, Limits::DESCRIBE_TIMEOUT, |guest, store| {
@@ -245,12 +281,21 @@ impl Loader {
             }
         }
         let settings = self.settings.get(&manifest.name).cloned().unwrap_or_default();
-        let grant = settings.grant.within(&manifest.permissions);
-        for line in missing(&manifest, &grant) {
+        let mut grant = settings.grant.within(&manifest);
+        let mut lines = advice::missing(&manifest, &grant, &settings);
+        lines.extend(advice::idle(&manifest, &settings.grant, &grant));
+        if let Some(workspace) = grant.workspace.take_if(|workspace| !workspace.dir.is_dir()) {
+            let dir = workspace.dir.display();
+            lines.push(format!(
+                "its workspace {dir} is not a folder, so it runs without; make it, or name another"
+            ));
+        }
+        for line in lines {
             tracing::warn!(extension = &*manifest.name, "{line}");
         }
+        let rights = Rights::new(&manifest, grant.clone(), &self.surroundings);
         Ok(Extension {
-            identity: Extension::identity(&manifest, &settings),
+            identity: Extension::identity(&manifest, &settings, rights),
             limits: settings.limits,
             grant,
             sandbox: self.sandbox.clone(),
@@ -289,40 +334,6 @@ pub struct Interfaces {
     pub imports: Vec<String>,
     /// By full name.
     pub exports: Vec<String>,
-}
-
-/// What an extension asks for and does not get, in plain sentences with the line that would change it.
-fn missing(manifest: &Manifest, grant: &Grant) -> Vec<String> {
-    let asked = &manifest.permissions;
-    let mut lines = Vec::new();
-    let decide: Vec<String> = asked
-        .decide
-        .iter()
-        .filter(|hook| !grant.decides(**hook))
-        .map(|hook| format!("\"{}\"", hook.name()))
-        .collect();
-    if !decide.is_empty() {
-        lines.push(format!(
-            "it asks to decide and may only watch; to allow it, add `decide = [{}]` under [extension.{}.grant]",
-            decide.join(", "),
-            manifest.name
-        ));
-    }
-    if asked.model && !grant.model {
-        lines.push(format!(
-            "it asks to choose the model and may not; to allow it, add `model = true` under [extension.{}.grant]",
-            manifest.name
-        ));
-    }
-    let others: Vec<String> =
-        asked.asked().into_iter().filter(|name| !["decide", "model"].contains(&&**name)).collect();
-    if !others.is_empty() {
-        let others = others.join(", ");
-        lines.push(format!(
-            "it asks for {others}, which this version of the host cannot grant; it runs without"
-        ));
-    }
-    lines
 }
 
 /// Computes on a thread where that holds nobody up.

@@ -2,11 +2,12 @@ use serde::{Deserialize, Serialize};
 
 use super::bindings::exports::lathe::extension::extension_manifest as wit;
 use super::bindings::lathe::extension::types::Hook as WitHook;
+use super::network::HostPattern;
 use crate::hooks::Hook;
 use crate::turn::{Json, Replay};
 
 /// What an extension says of itself, checked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
     /// Its identity: `a-z`, `0-9` and `-`.
@@ -54,7 +55,7 @@ pub struct Permissions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Workspace>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub network: Vec<String>,
+    pub network: Vec<HostPattern>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub context_read: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -75,17 +76,18 @@ pub struct Permissions {
     pub storage_bytes: Option<u64>,
 }
 
-/// How far an extension wants to use the workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How far an extension uses the workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "documented in the contract")]
 pub enum Workspace {
+    #[default]
     Read,
     ReadWrite,
 }
 
 /// A context block of an extension.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs, reason = "documented in the contract")]
 pub struct ContextBlock {
@@ -121,6 +123,12 @@ pub enum ManifestError {
     /// The settings schema is not one.
     #[error("its settings schema is not usable: {0}")]
     SettingsSchema(String),
+    /// A host that it asks for is none.
+    #[error("it asks for the network, but {0}")]
+    Host(String),
+    /// A context block's label is not a word of the allowed characters.
+    #[error("its context block \"{0}\" needs a label of a-z, A-Z, 0-9, _ and -, at most 64 characters")]
+    Label(String),
     /// It has more than the host takes.
     #[error("it has {count} tools, and {limit} is the most")]
     TooManyTools {
@@ -136,6 +144,9 @@ const TOOLS: usize = 256;
 
 /// What the providers accept as a tool's name.
 const TOOL_NAME: usize = 64;
+
+/// A context block's label, in characters: as a tool's name.
+const LABEL: usize = 64;
 
 impl Manifest {
     pub(super) fn check(raw: wit::Manifest) -> Result<Self, ManifestError> {
@@ -178,16 +189,8 @@ impl Manifest {
             description: raw.description,
             hooks: hooks(&raw.hooks),
             tools,
-            permissions: Permissions::from(raw.permissions),
-            context: raw
-                .context
-                .into_iter()
-                .map(|block| ContextBlock {
-                    label: block.label,
-                    description: block.description,
-                    max_tokens: block.max_tokens,
-                })
-                .collect(),
+            permissions: permissions(raw.permissions)?,
+            context: raw.context.into_iter().map(context_block).collect::<Result<_, _>>()?,
             settings_schema: raw
                 .settings_schema
                 .map(|text| schema(&text).map_err(ManifestError::SettingsSchema))
@@ -205,6 +208,12 @@ impl Manifest {
     #[must_use]
     pub fn tool_name(&self, tool: &ToolManifest) -> String {
         format!("{}_{}", self.prefix(), tool.name)
+    }
+
+    /// The full label of one of its context blocks.
+    #[must_use]
+    pub fn context_label(&self, block: &ContextBlock) -> String {
+        format!("{}_{}", self.prefix(), block.label)
     }
 }
 
@@ -247,26 +256,33 @@ impl From<WitHook> for Hook {
     }
 }
 
-impl From<wit::Permissions> for Permissions {
-    fn from(raw: wit::Permissions) -> Self {
-        Self {
-            workspace: match raw.workspace {
-                wit::WorkspaceAccess::None => None,
-                wit::WorkspaceAccess::Read => Some(Workspace::Read),
-                wit::WorkspaceAccess::ReadWrite => Some(Workspace::ReadWrite),
-            },
-            network: raw.network,
-            context_read: raw.context_read,
-            context_write: raw.context_write,
-            messages: raw.messages,
-            send_message: raw.send_message,
-            session_info: raw.session_info,
-            decide: hooks(&raw.decide),
-            model: raw.model,
-            environment: raw.environment,
-            storage_bytes: raw.storage_bytes,
-        }
+fn permissions(raw: wit::Permissions) -> Result<Permissions, ManifestError> {
+    let host = |text: String| text.parse().map_err(ManifestError::Host);
+    Ok(Permissions {
+        workspace: match raw.workspace {
+            wit::WorkspaceAccess::None => None,
+            wit::WorkspaceAccess::Read => Some(Workspace::Read),
+            wit::WorkspaceAccess::ReadWrite => Some(Workspace::ReadWrite),
+        },
+        network: raw.network.into_iter().map(host).collect::<Result<_, _>>()?,
+        context_read: raw.context_read,
+        context_write: raw.context_write,
+        messages: raw.messages,
+        send_message: raw.send_message,
+        session_info: raw.session_info,
+        decide: hooks(&raw.decide),
+        model: raw.model,
+        environment: raw.environment,
+        storage_bytes: raw.storage_bytes,
+    })
+}
+
+fn context_block(raw: wit::ContextBlock) -> Result<ContextBlock, ManifestError> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if raw.label.is_empty() || raw.label.len() > LABEL || !raw.label.chars().all(word) {
+        return Err(ManifestError::Label(raw.label));
     }
+    Ok(ContextBlock { label: raw.label, description: raw.description, max_tokens: raw.max_tokens })
 }
 
 impl Permissions {
@@ -341,6 +357,21 @@ mod tests {
         for bad in ["", "[]", "{", "{\"type\": 7}"] {
             assert!(matches!(check(&[("a", bad)]), ManifestError::ToolSchema { .. }), "{bad}");
         }
+    }
+
+    #[test]
+    fn hosts_and_labels_are_words() {
+        let mut manifest = raw("x", &[]);
+        manifest.permissions.network = vec!["https://example.org".into()];
+        assert!(matches!(Manifest::check(manifest), Err(ManifestError::Host(_))));
+        let mut manifest = raw("a-b", &[]);
+        let block =
+            |label: &str| wit::ContextBlock { label: label.into(), description: None, max_tokens: None };
+        manifest.context = vec![block("todo")];
+        let checked = Manifest::check(manifest.clone()).unwrap();
+        assert_eq!(checked.context_label(&checked.context[0]), "a_b_todo");
+        manifest.context = vec![block("to do")];
+        assert_eq!(Manifest::check(manifest), Err(ManifestError::Label("to do".into())));
     }
 
     #[test]

@@ -40,9 +40,10 @@ impl ExtensionTool {
     async fn call(
         &self,
         input: String,
+        session: &str,
         context: &wit::CallContext,
     ) -> Result<Result<String, wit::ToolError>, Failure> {
-        let mut instance = self.extension.instantiate(self.bridge.clone()).await?;
+        let mut instance = self.extension.instantiate(self.bridge.clone(), session.into()).await?;
         let limits = &self.extension.limits;
         let (spent, answer) =
             guarded!(&mut instance, limits.fuel(input.len()), limits.tool_timeout(), |guest, store| {
@@ -53,6 +54,7 @@ impl ExtensionTool {
             tool = &*self.name,
             fuel = spent.fuel,
             time = ?spent.time,
+            denied = spent.denied,
             "tool call"
         );
         answer
@@ -74,8 +76,8 @@ impl Tool for ExtensionTool {
         };
         let extension = &self.extension.manifest.name;
         // A guest cannot listen; its instance is dropped with the call.
-        let called = context.cancelled.run_until_cancelled(self.call(input.to_string(), &wit_context)).await;
-        let Some(called) = called else {
+        let call = self.call(input.to_string(), &context.session, &wit_context);
+        let Some(called) = context.cancelled.run_until_cancelled(call).await else {
             return Err(ToolError::named("Cancelled", "the turn was cancelled"));
         };
         match called {

@@ -267,7 +267,8 @@ impl Turn {
     fn report(&self, hook: Hook, spent: Spent) -> HookCall {
         // To the microsecond; more digits would be noise.
         let milliseconds = (spent.time.as_secs_f64() * 1e6).round() / 1e3;
-        HookCall::new(hook, &*self.extension.manifest.name, milliseconds, spent.fuel)
+        let call = HookCall::new(hook, &*self.extension.manifest.name, milliseconds, spent.fuel);
+        HookCall { denied: spent.denied, ..call }
     }
 
     /// The instance and the fuel for one call; an error if the turn's fuel is gone.
@@ -278,7 +279,10 @@ impl Turn {
         }
         let instance = match self.instance.take() {
             Some(instance) => instance,
-            None => self.extension.instantiate(self.services.bridge.clone()).await?,
+            None => {
+                let Services { bridge, session, .. } = self.services.clone();
+                self.extension.instantiate(bridge, session).await?
+            }
         };
         Ok((instance, budget))
     }

@@ -32,6 +32,14 @@ pub struct HookCall {
     /// The failure in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What it wanted of the host and was not granted: requests and bridge calls.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub denied: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl HookCall {
@@ -49,6 +57,7 @@ impl HookCall {
             dropped: Vec::new(),
             failure: None,
             error: None,
+            denied: 0,
         }
     }
 }

@@ -1,0 +1,38 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Denials of an instance that the operator reads of one by one; further ones are only counted.
+const REPORTED: u64 = 16;
+
+/// What an instance wanted and was not granted: told and counted.
+#[derive(Clone, Debug)]
+pub(super) struct Denials {
+    extension: Arc<str>,
+    count: Arc<AtomicU64>,
+}
+
+impl Denials {
+    pub(super) fn new(extension: Arc<str>) -> Self {
+        Self { extension, count: Arc::default() }
+    }
+
+    /// One more.
+    pub(super) fn note(&self, what: &str) {
+        let extension = &*self.extension;
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        if count <= REPORTED {
+            tracing::warn!(extension, "{what}");
+        }
+        if count == REPORTED {
+            tracing::warn!(
+                extension,
+                "that was denial {REPORTED} of one instance: further ones are only counted"
+            );
+        }
+    }
+
+    /// How many so far.
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+}
