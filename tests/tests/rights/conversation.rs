@@ -34,9 +34,8 @@ async fn each_call_without_its_right_is_denied_by_name() {
 
 #[tokio::test]
 async fn denials_of_a_hook_are_counted_in_its_event() {
-    let settings = json!({"turn": everything()}).to_string();
-    let settings: toml::Table = serde_json::from_str(&settings).unwrap();
-    let grant = format!("session-info = true\n[extension.courier.settings]\n{settings}");
+    let settings = json!({"extension": {"courier": {"settings": {"turn": everything()}}}});
+    let grant = format!("session-info = true\n{}", toml::to_string(&settings).unwrap());
     let seen = Stage::new(&grant).turn(json!([])).await;
     assert_eq!(seen.calls[0].denied, 4);
     assert!(seen.system.contains("`messages` is not granted"), "{}", seen.system);
