@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Denials of an instance that the operator reads of one by one; further ones are only counted.
 const REPORTED: u64 = 16;
 
+/// Bytes of what is told of one: guests choose names and labels.
+const TOLD: usize = 400;
+
 /// What an instance wanted and was not granted: told and counted.
 #[derive(Clone, Debug)]
 pub(super) struct Denials {
@@ -21,7 +24,7 @@ impl Denials {
         let extension = &*self.extension;
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         if count <= REPORTED {
-            tracing::warn!(extension, "{what}");
+            tracing::warn!(extension, "{}", &what[..what.floor_char_boundary(TOLD)]);
         }
         if count == REPORTED {
             tracing::warn!(

@@ -19,6 +19,9 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// Bytes of a message that a guest adds. 64 KiB, as above.
 const MESSAGE_BYTES: usize = 64 << 10;
 
+/// Messages that an instance adds. 16: a turn that needs more has lost its way.
+const SENT: u32 = 16;
+
 /// Messages that a guest reads at once. 1,000: a long conversation.
 const MESSAGES: u32 = 1_000;
 
@@ -118,8 +121,7 @@ impl State {
 
 impl wit::context::Host for State {
     async fn get(&mut self, label: String) -> Answer<Option<String>> {
-        let granted = self.identity.rights.grant.reads(&label);
-        self.check(granted, &format!("`context-read` for \"{}\"", label.escape_debug()))?;
+        self.check(self.identity.rights.grant.reads(&label), &right("context-read", &label))?;
         Ok(self.bridge.context_get(&self.identity.session, &label).await?)
     }
 
@@ -141,6 +143,11 @@ impl wit::context::Host for State {
         }
         Ok(self.bridge.context_set(&self.identity.session, &label, text, own.is_some()).await?)
     }
+}
+
+/// A right over one label, in words. The label is a guest's.
+fn right(name: &str, label: &str) -> String {
+    format!("`{name}` for \"{}\"", label.escape_debug())
 }
 
 /// About so many tokens, as Think counts them: a quarter of the characters or 1.3 a word, whichever is more.
@@ -175,6 +182,12 @@ impl wit::session::Host for State {
     async fn send_message(&mut self, text: String) -> Answer<()> {
         self.check(self.identity.rights.grant.send_message, "`send-message`")?;
         within("a message", MESSAGE_BYTES, text.len())?;
+        if self.sent == SENT {
+            return Err(wit::bridge_error::Error::TooLarge(format!(
+                "an instance adds at most {SENT} messages"
+            )));
+        }
+        self.sent += 1;
         Ok(self.bridge.send_message(&self.identity.session, text).await?)
     }
 }

@@ -31,6 +31,7 @@ pub(super) struct State {
     pub(super) bridge: Arc<dyn Bridge>,
     pub(super) denials: Denials,
     pub(super) log_records: u32,
+    pub(super) sent: u32,
 }
 
 /// On whose behalf an instance calls the host.
@@ -63,6 +64,7 @@ impl State {
             bridge,
             denials,
             log_records: 0,
+            sent: 0,
         })
     }
 

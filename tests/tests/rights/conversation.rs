@@ -77,6 +77,14 @@ async fn a_message_can_be_added_and_is_there_at_once() {
 }
 
 #[tokio::test]
+async fn messages_can_be_added_so_often_and_no_more() {
+    let deeds: Vec<Value> = (0..17).map(|_| json!({"do": "send", "text": "psst"})).collect();
+    let results = Stage::new("send-message = true").act(json!(deeds)).await;
+    assert_eq!(results.iter().filter(|result| result.is_null()).count(), 16);
+    assert_eq!(results[16], "too large: an instance adds at most 16 messages");
+}
+
+#[tokio::test]
 async fn its_own_context_block_can_be_written_and_lasts() {
     let stage = Stage::new("context-read = [\"all\"]\ncontext-write = [\"own\"]");
     let get = json!({"do": "context-get", "label": "courier_notes"});

@@ -8,3 +8,4 @@ mod network;
 mod operator;
 mod stage;
 mod surroundings;
+mod tls;

@@ -66,6 +66,7 @@ pub(crate) fn fetch(request: &Request) -> Result<Value, String> {
 }
 
 /// `ErrorCode::HttpRequestDenied` as `HttpRequestDenied`.
+#[allow(clippy::needless_pass_by_value, reason = "as `map_err` wants it")]
 fn code(code: ErrorCode) -> String {
     format!("{code:?}").trim_start_matches("ErrorCode::").to_owned()
 }
