@@ -87,13 +87,15 @@ pub(super) fn idle(manifest: &Manifest, granted: &Grant, effective: &Grant) -> V
         ("context-write", &granted.context_write, &asked.context_write),
     ] {
         let asked = own(asked, manifest);
-        let idle_label = |label: &&String| {
-            let label = own(std::slice::from_ref(*label), manifest);
-            let wanted =
-                label.iter().any(|label| asked.contains(label) || asked.iter().any(|asked| asked == ALL));
-            !wanted && !(label.iter().any(|label| label == ALL) && !asked.is_empty())
+        let all = |labels: &[String]| labels.iter().any(|label| label == ALL);
+        let wanted = |label: &String| {
+            let labels = own(std::slice::from_ref(label), manifest);
+            all(&asked)
+                || all(&labels) && !asked.is_empty()
+                || labels.iter().any(|label| asked.contains(label))
         };
-        idle.extend(granted.iter().filter(idle_label).map(|label| format!("{right} {label}")));
+        let unwanted = granted.iter().filter(|label| !wanted(label));
+        idle.extend(unwanted.map(|label| format!("{right} {label}")));
     }
     for (right, granted, effective) in [
         ("model", granted.model, effective.model),

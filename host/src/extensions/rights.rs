@@ -18,9 +18,12 @@ pub(super) struct Rights {
     pub(super) fixed: Option<Fixed>,
 }
 
+/// Reads a variable of the host's environment.
+pub(super) type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// What the host is to extensions: where names and variables come from.
 pub(super) struct Surroundings {
-    pub(super) variable: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub(super) variable: Box<Variable>,
     pub(super) resolver: Arc<dyn Resolver>,
     pub(super) fixed: Option<Fixed>,
 }

@@ -52,6 +52,7 @@ fn fetch(authority: &str) -> Value {
 }
 
 /// The same with more fields.
+#[allow(clippy::needless_pass_by_value, reason = "written with `json!` in the call")]
 fn with(mut deed: Value, more: Value) -> Value {
     deed.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     deed

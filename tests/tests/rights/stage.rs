@@ -85,7 +85,8 @@ impl Stage {
     /// What came of each deed: its value, or its error as a text.
     pub(crate) async fn act(&self, deeds: Value) -> Vec<Value> {
         let seen = self.turn(deeds).await;
-        let results = seen.output.as_array().unwrap_or_else(|| panic!("{}", seen.output));
+        assert!(seen.output.is_array(), "{}", seen.output);
+        let results = seen.output.as_array().unwrap();
         results.iter().map(|result| result.get("ok").unwrap_or(&result["error"]).clone()).collect()
     }
 }

@@ -66,12 +66,16 @@ impl Client<'_> {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let mut connection = Box::pin(connection);
         let response = timeout(within(options.first_byte_timeout, SILENCE), sender.send_request(request));
-        let (response, open) = match select(Box::pin(response), &mut connection).await {
-            Either::Left((response, _)) => (response, true),
-            Either::Right((Ok(()), response)) => (response.await, false),
-            Either::Right((Err(error), _)) => return Err(cause(error)),
+        let (response, ended) = match select(Box::pin(response), &mut connection).await {
+            Either::Left((response, _)) => (response, None),
+            // A server may answer and hang up at once, and not politely: the answer counts all the same.
+            Either::Right((ended, response)) => (response.await, Some(ended)),
         };
-        let response = response.map_err(|_| Error::HttpResponseTimeout)?.map_err(cause)?;
+        let open = ended.is_none();
+        let response = match (response.map_err(|_| Error::HttpResponseTimeout)?, ended) {
+            (Ok(response), _) => response,
+            (Err(_), Some(Err(error))) | (Err(error), _) => return Err(cause(error)),
+        };
         let wait = within(options.between_bytes_timeout, SILENCE);
         let most = rule.grant.response_bytes;
         let response = response.map(|body| limited(timed(body, wait), most, Error::HttpResponseBodySize));
