@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use lathe::extensions::Resolver;
 use lathe_tests::provider_server::{ProviderServer, Reply};
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 
 use super::stage::Stage;
 
@@ -226,13 +227,31 @@ async fn a_guest_may_wait_less_for_a_silent_server() {
 
 #[tokio::test]
 async fn a_silent_server_holds_nobody_past_the_deadline() {
-    let (_listener, port) = silent().await;
+    let (listener, port) = silent().await;
     let stage = stage(&format!(
         "network = [{{ host = \"127.0.0.1\", http = true, ports = [{port}] }}]\n\
          [extension.courier.limits]\ntool-timeout-ms = 300"
     ));
     let seen = stage.turn(json!([fetch(&format!("127.0.0.1:{port}"))])).await;
     assert!(seen.output.as_str().unwrap().contains("300 ms"), "{}", seen.output);
+    // Nothing of the request is left: its connection is closed.
+    let (mut connection, _) = listener.accept().await.unwrap();
+    let mut sent = Vec::new();
+    let closed = connection.read_to_end(&mut sent);
+    tokio::time::timeout(std::time::Duration::from_secs(30), closed).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn only_so_many_requests_are_under_way_at_once() {
+    let (_listener, port) = silent().await;
+    let stage = stage(&format!("network = [{{ host = \"127.0.0.1\", http = true, ports = [{port}] }}]"));
+    let flood = |count: u32, silence: u32| {
+        let authority = format!("127.0.0.1:{port}");
+        let request = json!({"scheme": "http", "authority": authority, "silenceMs": silence});
+        json!([{"do": "flood", "request": request, "count": count}])
+    };
+    assert_eq!(stage.act(flood(16, 50)).await, ["HttpResponseTimeout"]);
+    assert_eq!(stage.act(flood(17, 60_000)).await, ["ConnectionLimitReached"]);
 }
 
 #[tokio::test]

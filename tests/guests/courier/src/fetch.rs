@@ -6,9 +6,10 @@ use lathe_guest::prelude::*;
 use serde_json::Value;
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
-    ErrorCode, Fields, IncomingBody, IncomingResponse, Method, OutgoingBody, OutgoingRequest, RequestOptions,
-    Scheme, http_error_code,
+    ErrorCode, Fields, FutureIncomingResponse, IncomingBody, IncomingResponse, Method, OutgoingBody,
+    OutgoingRequest, RequestOptions, Scheme, http_error_code,
 };
+use wasip2::io::poll::{Pollable, poll};
 use wasip2::io::streams::StreamError;
 
 /// What to ask.
@@ -34,6 +35,23 @@ pub(crate) struct Request {
 
 /// Status, headers and body of the response; or the error code in words.
 pub(crate) fn fetch(request: &Request) -> Result<Value, String> {
+    let (future, body) = begin(request)?;
+    write(body, request.body_bytes);
+    future.subscribe().block();
+    end(&future)
+}
+
+/// So many at once; what came of the first that is done.
+pub(crate) fn flood(request: &Request, count: usize) -> Result<Value, String> {
+    let begun: Vec<_> = (0..count).map(|_| begin(request)).collect::<Result<_, _>>()?;
+    let waiting: Vec<Pollable> = begun.iter().map(|(future, _)| future.subscribe()).collect();
+    let done = poll(&waiting.iter().collect::<Vec<_>>());
+    drop(waiting);
+    let first = done.first().and_then(|&index| begun.get(usize::try_from(index).ok()?));
+    end(&first.ok_or("none")?.0)
+}
+
+fn begin(request: &Request) -> Result<(FutureIncomingResponse, OutgoingBody), String> {
     let headers = Fields::new();
     for (name, value) in &request.headers {
         headers.append(name, value.as_bytes()).map_err(|error| format!("{error:?}"))?;
@@ -50,14 +68,11 @@ pub(crate) fn fetch(request: &Request) -> Result<Value, String> {
     let silence = request.silence_ms.map(|ms| ms * 1_000_000);
     options.set_first_byte_timeout(silence).map_err(|()| "timeout")?;
     options.set_between_bytes_timeout(silence).map_err(|()| "timeout")?;
-    let future = handle(outgoing, Some(options)).map_err(code)?;
-    write(body, request.body_bytes);
-    let response = loop {
-        match future.get() {
-            Some(response) => break response.map_err(|()| "taken")?.map_err(code)?,
-            None => future.subscribe().block(),
-        }
-    };
+    Ok((handle(outgoing, Some(options)).map_err(code)?, body))
+}
+
+fn end(future: &FutureIncomingResponse) -> Result<Value, String> {
+    let response = future.get().ok_or("not done")?.map_err(|()| "taken")?.map_err(code)?;
     let headers = response.headers().entries().into_iter();
     let headers: BTreeMap<String, String> =
         headers.map(|(name, value)| (name, String::from_utf8_lossy(&value).into_owned())).collect();

@@ -71,6 +71,7 @@ enum Deed {
     Clocks,
     Random,
     Fetch(fetch::Request),
+    Flood { request: fetch::Request, count: usize },
     Messages { limit: u32 },
     Session,
     Send { text: String },
@@ -110,6 +111,7 @@ fn one(deed: Deed) -> Result<Value, String> {
             json!({ "bytes": numbers, "number": wasip2::random::random::get_random_u64() })
         }
         Deed::Fetch(request) => fetch::fetch(&request)?,
+        Deed::Flood { request, count } => fetch::flood(&request, count)?,
         Deed::Messages { limit } => messages::recent(limit)
             .map_err(bridge)?
             .into_iter()
