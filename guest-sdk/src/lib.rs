@@ -54,8 +54,9 @@
 //! ```
 //!
 //! `cargo build --target wasm32-wasip2` makes the component out of a crate with `crate-type = ["cdylib"]`, and
-//! `serde` and `schemars` beside this crate in its dependencies for the derives. Files, clocks and random numbers
-//! are those of `std`, as far as the operator grants them; what WASI lacks is in the modules below.
+//! `serde` and `schemars` beside this crate in its dependencies for the derives. Files (below `/workspace`), environment
+//! variables, clocks and random numbers are those of `std`, and the network is `wasi:http`, as far as the operator grants
+//! them; what WASI lacks is in the modules below.
 //!
 //! On other targets the same code runs against [`testing::TestHost`], so `cargo test` needs no sandbox.
 

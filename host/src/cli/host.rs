@@ -46,6 +46,7 @@ pub(super) fn loader(config: &Config) -> Result<Loader, Problem> {
         .cache(config.cache())
         .settings(config.extension_settings())
         .order(config.extensions.order.clone())
+        .own(config.file.iter().chain([&config.data]).cloned())
         .progress(Bar::new()))
 }
 

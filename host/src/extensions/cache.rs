@@ -32,6 +32,10 @@ impl Cache {
         Self { folder, fingerprint }
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn path(&self, digest: &str, suffix: &str) -> PathBuf {
         self.folder.join(format!("{digest}-{:016x}.{suffix}", self.fingerprint))
     }

@@ -22,6 +22,7 @@ use super::network::{Resolver, SystemResolver};
 use super::rights::{Rights, Surroundings};
 use super::state::{Identity, State};
 use super::wasi::Fixed;
+use super::workspace;
 use crate::hooks::Failure;
 
 /// The contract that this host speaks.
@@ -50,6 +51,7 @@ pub struct Loader {
     order: Vec<String>,
     progress: Box<dyn Progress>,
     surroundings: Surroundings,
+    own: Vec<PathBuf>,
 }
 
 /// What a folder of extensions came to.
@@ -92,6 +94,7 @@ impl Loader {
                 resolver: Arc::new(SystemResolver),
                 fixed: None,
             },
+            own: Vec::new(),
         })
     }
 
@@ -134,6 +137,14 @@ impl Loader {
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver + 'static) -> Self {
         self.surroundings.resolver = Arc::new(resolver);
+        self
+    }
+
+    /// Files and folders of the host that no extension may write, whatever is granted: a workspace that has one of them in
+    /// it is for reading alone. The compile cache and the extensions' own folder are such without being named.
+    #[must_use]
+    pub fn own(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.own.extend(paths);
         self
     }
 
@@ -284,11 +295,11 @@ impl Loader {
         let mut grant = settings.grant.within(&manifest);
         let mut lines = advice::missing(&manifest, &grant, &settings);
         lines.extend(advice::idle(&manifest, &settings.grant, &grant));
-        if let Some(workspace) = grant.workspace.take_if(|workspace| !workspace.dir.is_dir()) {
-            let dir = workspace.dir.display();
-            lines.push(format!(
-                "its workspace {dir} is not a folder, so it runs without; make it, or name another"
-            ));
+        let cache = self.cache.as_ref().map(Cache::folder);
+        let own = self.own.iter().map(PathBuf::as_path).chain(cache).chain(file.parent());
+        if let Some(Err(why)) = grant.workspace.as_ref().map(|workspace| workspace::check(workspace, own)) {
+            grant.workspace = None;
+            lines.push(format!("{why}; it runs without"));
         }
         for line in lines {
             tracing::warn!(extension = &*manifest.name, "{line}");

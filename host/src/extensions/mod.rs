@@ -26,6 +26,7 @@ mod state;
 mod tool;
 mod wasi;
 mod worker;
+mod workspace;
 
 pub use bridge::{Bridge, BridgeError, BridgeMessage};
 pub use error::{LoadError, LoadReason};

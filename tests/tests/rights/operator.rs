@@ -2,6 +2,7 @@ use std::path::Path;
 
 use lathe::config::Config;
 use lathe_tests::binary::Folder;
+use serde_json::Value;
 
 #[test]
 fn what_is_asked_and_not_granted_is_told_with_the_line_to_add() {
@@ -24,6 +25,25 @@ fn what_is_granted_and_not_asked_has_no_effect_and_is_told() {
     let ran = folder.lathe(&["ext", "list"]);
     assert!(ran.err.contains("which has no effect: network *, messages"), "{}", ran.err);
     assert!(!ran.out.contains("messages"), "{}", ran.out);
+}
+
+#[test]
+fn a_folder_with_what_the_host_runs_cannot_be_written() {
+    let folder = Folder::new().with(&["courier"]);
+    folder.write("work/note.txt", "");
+    folder.write("state/note.txt", "");
+    let granted = |dir: &str| {
+        let workspace = format!("workspace = {{ dir = \"{dir}\", access = \"read-write\" }}");
+        folder.write("lathe.toml", format!("data = \"state\"\n[extension.courier.grant]\n{workspace}"));
+        let ran = folder.lathe(&["ext", "list", "--json"]);
+        let told = ran.err.contains("whoever writes there can make the host do anything");
+        let listed: Value = serde_json::from_str(&ran.out).unwrap();
+        (listed[0]["permissions"]["granted"]["workspace"].is_object(), told)
+    };
+    assert_eq!(granted("work"), (true, false));
+    for dir in [".", "state", "extensions"] {
+        assert_eq!(granted(dir), (false, true), "{dir}");
+    }
 }
 
 #[test]
