@@ -86,7 +86,7 @@ impl Client<'_> {
     fn refuse(&self, refusal: &Refusal) -> Error {
         self.denials.note(&format!("a request was refused: {refusal}"));
         match refusal {
-            Refusal::NoHost | Refusal::User => Error::HttpRequestUriInvalid,
+            Refusal::NoHost | Refusal::NoPort | Refusal::User => Error::HttpRequestUriInvalid,
             Refusal::Address { .. } => Error::DestinationIpProhibited,
             Refusal::Secret { .. } => Error::ConfigurationError,
             _ => Error::HttpRequestDenied,

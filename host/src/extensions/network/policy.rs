@@ -37,6 +37,8 @@ pub(super) struct Target {
 pub(super) enum Refusal {
     #[error("it has no usable host")]
     NoHost,
+    #[error("its port is no number from 0 to 65535")]
+    NoPort,
     #[error("its address names a user")]
     User,
     #[error("it did not ask for the host {0}")]
@@ -71,7 +73,7 @@ impl Target {
         }
         // A port that does not parse is not the default one.
         let port = match authority.port() {
-            None if authority.as_str().ends_with(':') => return Err(Refusal::NoHost),
+            None if authority.as_str() != authority.host() => return Err(Refusal::NoPort),
             None => {
                 if tls {
                     443
@@ -224,6 +226,8 @@ mod tests {
             ("GET", "http://other.net:443/", "other.net is not granted with the port 443"),
             ("CONNECT", "https://other.net/", "other.net is not granted with the method CONNECT"),
             ("TRACE", "https://other.net/", "other.net is not granted with the method TRACE"),
+            ("GET", "https://other.net:65536/", "its port is no number from 0 to 65535"),
+            ("GET", "https://other.net:/", "its port is no number from 0 to 65535"),
             ("GET", "https://10.0.0.1/", "as *"),
             ("GET", "https://[::1]/", "as *"),
             ("GET", "https://[0:0::1]/", "as *"),
