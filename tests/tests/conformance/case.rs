@@ -4,15 +4,17 @@ use anyhow::{Context, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::library::script::Script;
+
 /// One case: what goes in, and what came of it when it was recorded. The format is in
 /// `conformance/README.md` of the recordings.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Case {
     #[serde(default)]
     pub(crate) name: String,
-    /// Only cases of the Go library have it.
-    #[serde(default)]
-    source: Option<Value>,
+    /// What goes into it, if it is a case of the Go library.
+    #[serde(skip)]
+    pub(crate) library: Option<Script>,
     #[serde(default)]
     pub(crate) host: Host,
     #[serde(default)]
@@ -20,7 +22,7 @@ pub(crate) struct Case {
     #[serde(default)]
     pub(crate) model: Vec<Value>,
     #[serde(default)]
-    turns: Option<Vec<Turn>>,
+    turns: Option<Vec<Value>>,
     pub(crate) expect: Value,
 }
 
@@ -34,25 +36,19 @@ pub(crate) struct Host {
     pub(crate) max_steps: Option<u32>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Turn {
-    #[serde(default)]
-    user: String,
-}
-
 impl Case {
     pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(file)?;
         let mut case: Self = serde_json::from_str(&text).context("it is not a case")?;
+        // Only these say where they are from.
+        if serde_json::from_str::<Value>(&text)?.get("source").is_some() {
+            case.library = Some(serde_json::from_str(&text).context("it cannot be played")?);
+        }
         if case.name.is_empty() {
             case.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         }
-        ensure!(case.source.is_some() || !case.model.is_empty(), "the model has nothing to say");
+        ensure!(!case.model.is_empty(), "the model has nothing to say");
         Ok(case)
-    }
-
-    pub(crate) fn is_of_the_go_library(&self) -> bool {
-        self.source.is_some()
     }
 
     pub(crate) fn system(&self) -> &str {
@@ -60,8 +56,9 @@ impl Case {
     }
 
     /// The user's messages.
-    pub(crate) fn turns(&self) -> Vec<&str> {
-        self.turns.as_ref().map_or_else(|| vec!["go"], |turns| turns.iter().map(|turn| &*turn.user).collect())
+    pub(crate) fn turns<'a>(&'a self) -> Vec<&'a str> {
+        let text = |turn: &'a Value| turn["user"].as_str().unwrap_or_default();
+        self.turns.as_ref().map_or_else(|| vec!["go"], |turns| turns.iter().map(text).collect())
     }
 
     /// The script in the words of the scripted model.

@@ -105,6 +105,7 @@ fn aligned<'a>(a: &'a [Value], b: &'a [Value]) -> Vec<(Option<&'a Value>, Option
 /// None if two entries are about different things; more where they are equal.
 fn likeness(a: &Value, b: &Value) -> Option<usize> {
     let same = |key: &str| a.get(key) == b.get(key);
-    let about = ["hook", "type", "role", "toolCallId", "stepNumber"].into_iter().all(same);
+    let about = ["hook", "event", "request", "queue", "type", "role", "toolCallId", "stepNumber"];
+    let about = about.into_iter().all(same);
     about.then(|| if compare(a, b).is_empty() { 3 } else { 2 })
 }

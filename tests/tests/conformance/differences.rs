@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use crate::case::Case;
 use crate::compare::{Found, compare};
-use crate::sequence::{ready, results_by_call};
+use crate::library::script::{Turn, When};
+use crate::library::sequence::without_empty_answers;
+use crate::{library, sequence};
 
 /// One that is intended.
 #[derive(Debug, Deserialize)]
@@ -19,14 +21,17 @@ struct Difference {
     case: Option<String>,
     /// Only in cases of this kind.
     when: Option<Situation>,
-    /// Not a field that differs, but an order.
-    order: Option<Order>,
+    /// Not a field that differs, but the form of a whole side.
+    form: Option<Form>,
     /// Where: names from the top, `*` for any one, without the places in lists. What lies below counts too.
     fields: Vec<String>,
     /// Only where the recording has nothing.
     #[serde(default)]
     beyond: bool,
-    /// Only if the recording has one of these there; of an object, the given fields count.
+    /// Only where the host has nothing.
+    #[serde(default)]
+    missing: bool,
+    /// Only if the recording has one of these there; of an object, the given fields count, and `*` is any value.
     expected: Option<Vec<Value>>,
     /// Only if the host has one of these there.
     got: Option<Vec<Value>>,
@@ -50,20 +55,39 @@ enum Situation {
     LengthWithCalls,
     /// A hook asks for a tool call, and there is an answer without it.
     ChoiceNotFollowed,
+    /// A hook around tool calls throws.
+    ToolHookThrows,
+    /// A hook blocks a tool call.
+    Blocked,
+    /// The user cancels while a tool runs.
+    CancelledInTools,
+    /// A hook makes a failure of a call, or details for it.
+    FailedWithDetails,
+    /// A stream closes without its final event.
+    StreamWithoutEnd,
+    /// A stream breaks off after tool calls.
+    BrokenWithCalls,
+    /// A conversation is continued that ends with the model's words, with nothing waiting.
+    ContinuedAfterAnswer,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Order {
+enum Form {
     /// The results of a step come after all its calls, in the order of the calls.
     ResultsByCall,
+    /// Answers of which nothing had come are left out.
+    WithoutEmptyAnswers,
 }
 
 /// All of them.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Differences {
+    /// From Think.
     #[serde(rename = "difference")]
-    list: Vec<Difference>,
+    think: Vec<Difference>,
+    /// From the Go library.
+    library: Vec<Difference>,
 }
 
 impl Differences {
@@ -74,22 +98,29 @@ impl Differences {
 
     /// In what a case differs though it should not.
     pub(crate) fn without(&mut self, case: &Case, expected: &Value, got: &Value) -> Vec<String> {
+        let of_library = case.library.is_some();
+        let ready = if of_library { library::sequence::ready } else { sequence::ready };
+        let list = if of_library { &mut self.library } else { &mut self.think };
         let (mut expected, mut got) = (ready(case, expected), ready(case, got));
-        for difference in self.list.iter_mut().filter(|difference| difference.applies(case)) {
-            let Some(Order::ResultsByCall) = difference.order else { continue };
+        for difference in list.iter_mut().filter(|difference| difference.applies(case)) {
+            let Some(form) = difference.form else { continue };
             let before = compare(&expected, &got);
-            let (mut sorted, mut sorted_got) = (expected.clone(), got.clone());
-            results_by_call(case, &mut sorted);
-            results_by_call(case, &mut sorted_got);
-            if compare(&sorted, &sorted_got).len() < before.len() {
-                (expected, got) = (sorted, sorted_got);
+            let (mut formed, mut formed_got) = (expected.clone(), got.clone());
+            for side in [&mut formed, &mut formed_got] {
+                match form {
+                    Form::ResultsByCall => sequence::results_by_call(case, side),
+                    Form::WithoutEmptyAnswers => without_empty_answers(side),
+                }
+            }
+            if compare(&formed, &formed_got).len() < before.len() {
+                (expected, got) = (formed, formed_got);
                 difference.used.insert(case.name.clone());
             }
         }
         let mut found = compare(&expected, &got);
-        for difference in self.list.iter_mut().filter(|difference| difference.applies(case)) {
+        for difference in list.iter_mut().filter(|difference| difference.applies(case)) {
             let before = found.len();
-            found.retain(|found| difference.order.is_some() || !difference.covers(found));
+            found.retain(|found| difference.form.is_some() || !difference.covers(found));
             if found.len() < before {
                 difference.used.insert(case.name.clone());
             }
@@ -99,7 +130,9 @@ impl Differences {
 
     /// Says which were met.
     pub(crate) fn report(&self) {
-        for difference in self.list.iter().filter(|difference| !difference.used.is_empty()) {
+        for difference in
+            self.think.iter().chain(&self.library).filter(|difference| !difference.used.is_empty())
+        {
             let cases: Vec<&str> = difference.used.iter().map(|case| &**case).collect();
             println!(
                 "differs in {}: {} ({})",
@@ -138,6 +171,7 @@ impl Difference {
         self.fields.iter().any(lies_below)
             && self.in_front.as_ref().is_none_or(in_front)
             && (!self.beyond || found.expected.is_none())
+            && (!self.missing || found.got.is_none())
             && one_of(&self.expected, &found.expected)
             && one_of(&self.got, &found.got)
     }
@@ -149,6 +183,7 @@ fn holds(value: &Value, wanted: &Value) -> bool {
         Value::Object(wanted) => {
             wanted.iter().all(|(key, wanted)| value.get(key).is_some_and(|value| holds(value, wanted)))
         }
+        Value::String(any) if any == "*" => true,
         other => value == other,
     }
 }
@@ -188,6 +223,30 @@ impl Situation {
             Self::LengthWithCalls => {
                 case.model.iter().any(|entry| entry["finish"] == "length" && calls(entry))
             }
+            Self::StreamWithoutEnd => case.model.iter().any(|entry| entry["noFinish"] == true),
+            Self::BrokenWithCalls => case
+                .model
+                .iter()
+                .any(|entry| calls(entry) && (entry["noFinish"] == true || entry["streamError"].is_string())),
+            Self::ToolHookThrows => {
+                let throws = |hook: &&str| said(case, hook).any(|said| said["throw"].is_string());
+                ["beforeToolCall", "afterToolCall"].iter().any(throws)
+            }
+            Self::Blocked => said(case, "beforeToolCall").any(|said| said["block"] == true),
+            Self::FailedWithDetails => said(case, "afterToolCall")
+                .any(|said| said["isError"] == true || said.get("details").is_some()),
+            Self::CancelledInTools => case
+                .library
+                .iter()
+                .flat_map(|script| &script.queue)
+                .any(|action| action.abort && matches!(action.when, When::Tool { .. })),
+            Self::ContinuedAfterAnswer => {
+                let turns = case.library.iter().flat_map(|script| script.turns());
+                let ends = case.expect["turns"].as_array().into_iter().flatten();
+                turns
+                    .zip(ends)
+                    .any(|(turn, end)| matches!(turn, Turn::Continue) && end["status"] == "rejected")
+            }
         }
     }
 }
@@ -213,6 +272,12 @@ fn prefix(name: &str) -> String {
 /// What a hook says, call by call.
 fn entries(behaviour: &Value) -> impl Iterator<Item = &Value> {
     behaviour.as_array().map_or_else(|| std::slice::from_ref(behaviour), Vec::as_slice).iter()
+}
+
+/// What a hook around tool calls says, whichever the tool.
+fn said<'a>(case: &'a Case, hook: &str) -> impl Iterator<Item = &'a Value> {
+    let tools = case.host.hooks.get(hook).and_then(Value::as_object);
+    tools.into_iter().flat_map(|tools| tools.values()).flat_map(entries)
 }
 
 /// What hooks want changed of the turn or a step.

@@ -197,7 +197,7 @@ fn request(call: &ModelCall) -> serde_json::Result<Value> {
     Ok(seen.into())
 }
 
-fn pick_content(message: &Value) -> Value {
+pub(crate) fn pick_content(message: &Value) -> Value {
     let content = message["content"].as_array().into_iter().flatten();
     let parts = content.map(|part| {
         Value::Object(match part["type"].as_str() {
