@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::case::Case;
 use crate::compare::{Found, compare};
-use crate::library::script::{Turn, When};
+use crate::library::script::{Script, Turn, When};
 use crate::library::sequence::without_empty_answers;
 use crate::{library, sequence};
 
@@ -241,7 +241,7 @@ impl Situation {
                 .flat_map(|script| &script.queue)
                 .any(|action| action.abort && matches!(action.when, When::Tool { .. })),
             Self::ContinuedAfterAnswer => {
-                let turns = case.library.iter().flat_map(|script| script.turns());
+                let turns = case.library.iter().flat_map(Script::turns);
                 let ends = case.expect["turns"].as_array().into_iter().flatten();
                 turns
                     .zip(ends)

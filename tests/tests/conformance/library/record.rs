@@ -164,7 +164,7 @@ impl Inner {
             match self.watch.as_mut().map(Receiver::try_recv) {
                 Some(Ok(event)) => told.extend(self.words(event)),
                 Some(Err(TryRecvError::Lagged(number))) => {
-                    told.push(json!({"event": "lost", "number": number}))
+                    told.push(json!({"event": "lost", "number": number}));
                 }
                 Some(Err(TryRecvError::Empty | TryRecvError::Closed)) | None => return told,
             }
