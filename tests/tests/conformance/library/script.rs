@@ -321,17 +321,28 @@ impl Script {
         self.turns.clone().unwrap_or_else(|| vec![Turn::User("go".into())])
     }
 
-    /// The texts that a failed call can have from the script itself.
-    pub(crate) fn failures(&self) -> Vec<&str> {
-        let tools = self.host.tools.values();
-        let of_tools =
-            tools.flat_map(|tool| tool.throw.as_deref().into_iter().chain([&*tool.result, "cancelled"]));
+    /// The texts that hooks can give to a call.
+    pub(crate) fn hook_texts(&self) -> Vec<&str> {
         let hooks = &self.host.hooks;
         let before = hooks.before_tool_call.values().flat_map(Calls::said);
-        let reasons = before.filter_map(|said| said.reason.as_deref());
         let after = hooks.after_tool_call.values().flat_map(Calls::said);
-        let contents = after.filter_map(|said| said.content.as_deref());
-        of_tools.chain(reasons).chain(contents).filter(|text| !text.is_empty()).collect()
+        let reasons = before.filter_map(|said| said.reason.as_deref());
+        reasons.chain(after.filter_map(|said| said.content.as_deref())).collect()
+    }
+
+    /// Whether the text of a call of that tool that runs is the tool's own, whatever becomes of it.
+    pub(crate) fn answers(&self, tool_name: &str) -> bool {
+        self.host
+            .tools
+            .get(tool_name)
+            .is_some_and(|tool| matches!(tool.panic, Value::Null | Value::Bool(false)))
+    }
+
+    /// Whether the text of a call of that tool that is blocked is a reason of the script.
+    pub(crate) fn gives_reasons(&self, tool_name: &str) -> bool {
+        self.host.hooks.before_tool_call.get(tool_name).is_some_and(|calls| {
+            calls.said().all(|said| said.throw.is_none() && (!said.block || said.reason.is_some()))
+        })
     }
 }
 

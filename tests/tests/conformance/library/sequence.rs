@@ -1,10 +1,12 @@
 //! Brings the two sides of a case of the Go library into a form in which they can be compared.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::case::Case;
 
-use super::script::Script;
+use super::script::{Answer, Script};
 
 /// What the library makes up itself, and this host in other words.
 const HOST_TEXT: &str = "<host text>";
@@ -13,7 +15,7 @@ const HOST_TEXT: &str = "<host text>";
 pub(crate) fn ready(case: &Case, side: &Value) -> Value {
     let list = |key: &str| side[key].as_array().cloned().unwrap_or_default();
     let Some(script) = &case.library else { return Value::Null };
-    let texts = Texts::of(script);
+    let texts = Texts::of(script, &case.expect);
     let (mut hooks, mut events) = (Vec::new(), Vec::new());
     for mut entry in list("events") {
         if entry.get("event").is_some() {
@@ -101,28 +103,36 @@ fn mark(entry: &mut Value, key: &str) {
 
 /// Which texts are the script's, and are to be the same.
 struct Texts<'a> {
-    failures: Vec<&'a str>,
+    /// Calls whose text is, by their ids: those that ran, and those that were blocked with a reason.
+    calls: BTreeSet<&'a str>,
+    of_hooks: Vec<&'a str>,
     broken: Vec<&'a str>,
-    echoes: bool,
 }
 
 impl<'a> Texts<'a> {
-    fn of(script: &'a Script) -> Self {
-        let errors = |answer: &'a super::script::Answer| answer.stream_error.iter().chain(&answer.error);
+    fn of(script: &'a Script, expected: &'a Value) -> Self {
+        let list = |key: &str| expected[key].as_array().into_iter().flatten();
+        let name = |entry: &'a Value| entry["toolName"].as_str().unwrap_or_default();
+        let ran = list("executions").filter(|ran| script.answers(name(ran)));
+        let asked = list("events").filter(|event| event["hook"] == "beforeToolCall");
+        let has_run = |call: &Value| list("executions").any(|ran| ran["toolCallId"] == call["toolCallId"]);
+        let asked = asked.filter(|asked| script.gives_reasons(name(asked)) && !has_run(asked));
+        let errors = |answer: &'a Answer| answer.stream_error.iter().chain(&answer.error);
         Self {
-            failures: script.failures(),
+            calls: ran.chain(asked).filter_map(|call| call["toolCallId"].as_str()).collect(),
+            of_hooks: script.hook_texts(),
             broken: script.model.iter().flat_map(errors).map(|error| &**error).collect(),
-            echoes: script.host.tools.values().any(|tool| tool.echo),
         }
     }
 
-    fn is_ours(&self, text: &str) -> bool {
-        self.failures.contains(&text) || (self.echoes && text.starts_with('{'))
+    fn is_ours(&self, call: &Value, text: &Value) -> bool {
+        let one_of = |text: &Value, list: &[&str]| text.as_str().is_some_and(|text| list.contains(&text));
+        call.as_str().is_some_and(|id| self.calls.contains(id)) || one_of(text, &self.of_hooks)
     }
 
     /// The output of a failed call.
     fn mark_failure(&self, entry: &mut Value) {
-        if entry["isError"] == true && !entry["output"].as_str().is_some_and(|text| self.is_ours(text)) {
+        if entry["isError"] == true && !self.is_ours(&entry["toolCallId"], &entry["output"]) {
             mark(entry, "output");
         }
     }
@@ -133,11 +143,9 @@ impl<'a> Texts<'a> {
                 mark(message, "error");
             }
             for part in message["content"].as_array_mut().into_iter().flatten() {
-                let Some(output) = part.get_mut("output") else { continue };
-                if output["type"] == "error-text"
-                    && !output["value"].as_str().is_some_and(|text| self.is_ours(text))
-                {
-                    mark(output, "value");
+                let failed = part["output"]["type"] == "error-text";
+                if failed && !self.is_ours(&part["toolCallId"], &part["output"]["value"]) {
+                    mark(&mut part["output"], "value");
                 }
             }
         }
