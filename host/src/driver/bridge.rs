@@ -62,4 +62,12 @@ impl Bridge for StoreBridge {
             Err(error) => Err(failed(&error)),
         }
     }
+
+    async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, BridgeError> {
+        self.0.health(extension).await.map_err(|error| failed(&error))
+    }
+
+    async fn keep_health(&self, extension: &str, health: &str) -> Result<(), BridgeError> {
+        self.0.set_health(extension, health).await.map_err(|error| failed(&error))
+    }
 }

@@ -32,8 +32,12 @@ impl Setup {
     }
 
     /// The hooks of one turn.
-    pub(super) fn dispatcher(&self, events: &EventSender) -> Dispatcher {
-        let services = Services { bridge: self.bridge.clone(), events: Arc::new(events.clone()) };
+    pub(super) fn dispatcher(&self, request_id: &str, events: &EventSender) -> Dispatcher {
+        let services = Services {
+            bridge: self.bridge.clone(),
+            events: Arc::new(events.clone()),
+            request_id: request_id.to_owned(),
+        };
         let extensions =
             self.extensions.iter().map(|extension| extension.subscribe(services.clone())).collect();
         Dispatcher::new(self.hooks.clone(), extensions, services.events)

@@ -76,7 +76,7 @@ impl TurnDriver {
         events: EventSender,
         cancel: CancellationToken,
     ) -> Self {
-        let dispatcher = setup.dispatcher(&events);
+        let dispatcher = setup.dispatcher(&start.request_id, &events);
         Self {
             setup,
             session,

@@ -29,6 +29,12 @@ pub trait Bridge: Send + Sync {
         delta: i64,
         limit: u64,
     ) -> Result<i64, BridgeError>;
+
+    /// What is kept of an extension's health, as JSON, and how long ago that was, in milliseconds.
+    async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, BridgeError>;
+
+    /// Keeps an extension's health.
+    async fn keep_health(&self, extension: &str, health: &str) -> Result<(), BridgeError>;
 }
 
 /// Why the host did not do what a guest asked.
@@ -67,5 +73,13 @@ impl Bridge for NoBridge {
 
     async fn storage_increment(&self, _: &str, _: &str, _: i64, _: u64) -> Result<i64, BridgeError> {
         Err(BridgeError::Failed(NOTHING.into()))
+    }
+
+    async fn health(&self, _: &str) -> Result<Option<(String, u64)>, BridgeError> {
+        Ok(None)
+    }
+
+    async fn keep_health(&self, _: &str, _: &str) -> Result<(), BridgeError> {
+        Ok(())
     }
 }

@@ -12,18 +12,6 @@ use super::memory::MemoryLimiter;
 /// What a guest writes to stderr is kept this far, for the message of a panic.
 const STDERR_BYTES: usize = 16 << 10;
 
-/// Live WASI resources of an instance. 1,000: files and streams in any number a plain program holds at once.
-const RESOURCES: usize = 1_000;
-
-/// The most random bytes that a guest is given in one call.
-const RANDOM_BYTES: u64 = 1 << 20;
-
-/// Bytes of a log record; the rest is cut off.
-const LOG_BYTES: usize = 4 << 10;
-
-/// Log records of an instance; further ones are dropped.
-const LOG_RECORDS: u32 = 1_000;
-
 /// Bytes of a storage key.
 const KEY_BYTES: usize = 512;
 
@@ -35,7 +23,14 @@ pub(super) struct State {
     stderr: MemoryOutputPipe,
     identity: Identity,
     bridge: Arc<dyn Bridge>,
+    log: LogLimits,
     log_records: u32,
+}
+
+/// How much a guest may log.
+struct LogLimits {
+    records: u32,
+    bytes: usize,
 }
 
 /// On whose behalf an instance calls the host.
@@ -51,16 +46,17 @@ impl State {
     pub(super) fn new(identity: Identity, limits: &Limits, bridge: Arc<dyn Bridge>) -> Self {
         let stderr = MemoryOutputPipe::new(STDERR_BYTES);
         let mut wasi = WasiCtxBuilder::new();
-        wasi.stderr(stderr.clone()).max_random_size(RANDOM_BYTES).allow_tcp(false).allow_udp(false);
+        wasi.stderr(stderr.clone()).max_random_size(limits.random_bytes).allow_tcp(false).allow_udp(false);
         let mut table = ResourceTable::new();
-        table.set_max_capacity(RESOURCES);
+        table.set_max_capacity(limits.handles);
         Self {
             wasi: wasi.build(),
             table,
-            memory: MemoryLimiter::new(limits.memory_bytes, limits.table_elements),
+            memory: MemoryLimiter::new(limits),
             stderr,
             identity,
             bridge,
+            log: LogLimits { records: limits.log_records, bytes: limits.log_bytes },
             log_records: 0,
         }
     }
@@ -83,12 +79,15 @@ impl wit::bridge_error::Host for State {}
 
 impl wit::log::Host for State {
     async fn log(&mut self, level: wit::log::Level, mut message: String) {
-        self.log_records += 1;
-        if self.log_records > LOG_RECORDS {
+        // A guest that does nothing else burns little fuel, and must not keep the runtime from its deadline.
+        tokio::task::coop::consume_budget().await;
+        let LogLimits { records, bytes } = self.log;
+        self.log_records = self.log_records.saturating_add(1);
+        if self.log_records > records {
             return;
         }
-        if message.len() > LOG_BYTES {
-            message.truncate(message.floor_char_boundary(LOG_BYTES));
+        if message.len() > bytes {
+            message.truncate(message.floor_char_boundary(bytes));
             message.push('…');
         }
         let extension = &*self.identity.extension;
@@ -99,14 +98,15 @@ impl wit::log::Host for State {
             wit::log::Level::Warn => tracing::warn!(target: "lathe::guest", extension, "{message}"),
             wit::log::Level::Error => tracing::error!(target: "lathe::guest", extension, "{message}"),
         }
-        if self.log_records == LOG_RECORDS {
-            tracing::warn!(target: "lathe::guest", extension, "that was log record {LOG_RECORDS}: further ones are dropped");
+        if self.log_records == records {
+            tracing::warn!(target: "lathe::guest", extension, "that was log record {records}: further ones are dropped");
         }
     }
 }
 
 impl wit::settings::Host for State {
     async fn get(&mut self) -> String {
+        tokio::task::coop::consume_budget().await;
         self.identity.settings.to_string()
     }
 }

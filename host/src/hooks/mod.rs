@@ -18,7 +18,7 @@ pub use context::{
     StepFinishContext, ToolCallContext, ToolResultContext, TurnContext,
 };
 pub use dispatcher::Dispatcher;
-pub use event::{Events, HookCall};
+pub use event::{Condition, Events, HealthChange, HookCall, ToolCost};
 pub use failure::Failure;
 pub(crate) use panic::panic_message;
 pub use snapshot::{

@@ -2,6 +2,7 @@
 //!
 //! May use `turn` for messages. Knows nothing of hooks, extensions or models.
 
+mod health;
 mod sqlite;
 mod storage;
 
@@ -51,6 +52,12 @@ pub trait Store: Send + Sync {
         delta: i64,
         limit: u64,
     ) -> Result<Increment, StoreError>;
+
+    /// What is kept of an extension's health, and how long ago it was written, in milliseconds.
+    async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError>;
+
+    /// Keeps an extension's health, in place of what was there.
+    async fn set_health(&self, extension: &str, health: &str) -> Result<(), StoreError>;
 }
 
 /// What came of [`Store::increment`].

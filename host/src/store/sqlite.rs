@@ -6,7 +6,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 
-use super::{Increment, Store, StoreError, storage};
+use super::{Increment, Store, StoreError, health, storage};
 use crate::turn::UiMessage;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -148,6 +148,14 @@ impl Store for SqliteStore {
         limit: u64,
     ) -> Result<Increment, StoreError> {
         storage::increment(self, extension, key, delta, limit).await
+    }
+
+    async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError> {
+        health::get(self, extension).await
+    }
+
+    async fn set_health(&self, extension: &str, health: &str) -> Result<(), StoreError> {
+        health::set(self, extension, health).await
     }
 }
 
