@@ -144,7 +144,7 @@ async fn all(guests: &[&Guest]) -> anyhow::Result<String> {
     let loaded_ones = loaded.extensions.len();
     let calls: Vec<serde_json::Value> = guests
         .iter()
-        .filter(|guest| guest.load.is_none())
+        .filter(|guest| guest.load.is_none() && guest.tools > 0)
         .map(|guest| serde_json::json!({"id": guest.name, "name": guest.tool_name(), "input": {}}))
         .collect();
     let script = serde_json::json!([{"toolCalls": calls}, {"text": ["done"]}]);

@@ -29,7 +29,7 @@ pub(super) fn make(of: &Guest) -> anyhow::Result<Vec<u8>> {
             "(component (instance) (export \"lathe:extension/extension-manifest@0.9.0\" (instance 0)))",
         )?,
         "import" => wat::parse_str(
-            "(component (import \"somebody:else/thing@1.0.0\" (instance))
+            "(component (import \"somebody:else/thing@1.0.0\" (instance (export \"f\" (func))))
              (instance) (export \"lathe:extension/extension-manifest@0.1.0\" (instance 1))
              (instance) (export \"lathe:extension/tools@0.1.0\" (instance 3))
              (instance) (export \"lathe:extension/hooks@0.1.0\" (instance 5)))",
@@ -69,7 +69,10 @@ fn module(own: &str, base: &str, of: &Guest) -> String {
         .replace("@hooks@", &byte(of.hooks))
         .replace("@tools@", &(byte(low) + &byte(high)))
         .replace("@decide@", &byte(u8::from(of.decide)));
-    format!("(module {} {rest})", own_parts.join("\n"))
+    // Imports come first, and the memory of the base is the first one.
+    let (imports, others): (Vec<&str>, Vec<&str>) =
+        own_parts.into_iter().partition(|part| part.starts_with("(import"));
+    format!("(module {} {rest} {})", imports.join("\n"), others.join("\n"))
 }
 
 /// Its kind and its name, as in `(func $name`.

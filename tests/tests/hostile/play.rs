@@ -39,7 +39,10 @@ pub(super) struct Host {
 pub(super) async fn host(extensions: Vec<Arc<Extension>>, script: &Value) -> anyhow::Result<Host> {
     let folder = tempfile::tempdir()?;
     let store = Arc::new(SqliteStore::open(&folder.path().join("lathe.db")).await?);
-    let model = Arc::new(ScriptedModel::new("scripted:test", Script::parse(&script.to_string())?));
+    let model = Arc::new(ScriptedModel::new(
+        "scripted:test",
+        Script::parse(&script.to_string()).map_err(anyhow::Error::msg)?,
+    ));
     let agent = Agent::builder(store).model(model.clone()).system("SYS").extensions(extensions).build()?;
     Ok(Host { agent, model, _folder: folder })
 }
@@ -114,7 +117,7 @@ pub(super) async fn play(of: &Guest, file: &Path) -> anyhow::Result<Seen> {
     let hostile =
         loaded.extensions.iter().find(|extension| extension.manifest.name == of.extension()).cloned();
     let mut calls = vec![json!({"id": "sum", "name": "calc_evaluate", "input": {"expression": "6 * 7"}})];
-    if is_loaded {
+    if is_loaded && of.tools > 0 {
         calls.push(json!({"id": "act", "name": of.tool_name(), "input": {}}));
     }
     let script = json!([{"toolCalls": calls}, {"text": ["done"]}, {"text": ["done again"]}]);
