@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use lathe::extensions::{ExtensionSettings, Limits, Loader};
-use lathe::hooks::{Hook, HookCall};
+use lathe::hooks::{Hook, HookCall, ToolCost};
 use lathe::model::{Script, ScriptedModel};
 use lathe::store::SqliteStore;
 use lathe::turn::TurnStatus;
@@ -19,6 +19,8 @@ struct Seen {
     /// Of its `before-turn`.
     failure: Option<&'static str>,
     error: String,
+    /// Of its tool call.
+    cost: ToolCost,
     /// What the model read as the result of the extension's tool.
     tool: String,
     /// The system prompt of the first request.
@@ -52,12 +54,12 @@ async fn turn(deed: &str, limits: Limits) -> Seen {
         .build()
         .unwrap();
     let mut turn = agent.session("s").await.unwrap().send("go");
-    let mut calls = Vec::new();
+    let (mut calls, mut cost) = (Vec::new(), None);
     while let Some(event) = turn.next().await {
-        if let TurnEvent::HookCall(call) = event
-            && call.extension == "rogue"
-        {
-            calls.push(call);
+        match event {
+            TurnEvent::HookCall(call) if call.extension == "rogue" => calls.push(call),
+            TurnEvent::ToolCost(call) => cost = Some(call),
+            _ => {}
         }
     }
     assert_eq!(calls[0].hook, Hook::BeforeTurn);
@@ -73,7 +75,7 @@ async fn turn(deed: &str, limits: Limits) -> Seen {
     assert!(system.contains("Be kind."), "the next extension still runs: {system}");
     let output = serde_json::to_value(&requests[1].messages).unwrap()[2]["content"][0]["output"].clone();
     let tool = output["value"].as_str().map_or_else(|| output["value"].to_string(), str::to_owned);
-    Seen { calls, failure, error, tool, system }
+    Seen { calls, failure, error, cost: cost.unwrap(), tool, system }
 }
 
 /// Small enough that a test is quick, large enough for an honest guest.
@@ -97,6 +99,24 @@ async fn an_honest_guest_is_not_disturbed() {
 }
 
 #[tokio::test]
+async fn what_a_call_takes_is_on_record() {
+    let seen = turn("", small()).await;
+    let ToolCost { extension, tool_name, tool_call_id, output_bytes, failure, .. } = &seen.cost;
+    assert_eq!((&**extension, &**tool_name, &**tool_call_id), ("rogue", "rogue_act", "c"));
+    assert_eq!((*output_bytes, *failure), ("\"well-behaved\"".len(), None));
+    assert!(seen.calls[0].output_bytes >= "SYS+rogue".len(), "{:?}", seen.calls[0]);
+    let shown = serde_json::to_value(&seen.cost).unwrap();
+    for field in ["durationMs", "fuel", "memoryBytes", "outputBytes"] {
+        assert!(shown[field].as_f64().unwrap() > 0.0, "{shown}");
+    }
+    let seen = turn("loop", small()).await;
+    // And a thousand for each of the two bytes of its input.
+    assert_eq!((seen.calls[0].failure, seen.cost.fuel), (Some("outOfFuel"), 20_002_000));
+    let seen = turn("memory", small()).await;
+    assert!((7 << 20..=8 << 20).contains(&seen.cost.memory_bytes), "{:?}", seen.cost);
+}
+
+#[tokio::test]
 async fn each_deed_has_its_cause() {
     for (deed, kind, told) in [
         ("loop", "outOfFuel", "fuel"),
@@ -111,6 +131,8 @@ async fn each_deed_has_its_cause() {
         assert!(seen.error.contains(told), "{deed}: {}", seen.error);
         assert!(seen.tool.contains(told) && seen.tool.contains("rogue"), "{deed}: {}", seen.tool);
         assert!(!seen.system.contains("+rogue"), "{deed}");
+        assert_eq!((seen.cost.failure, seen.cost.error.is_some()), (Some(kind), true), "{deed}");
+        assert!(seen.cost.fuel > 0 && seen.cost.memory_bytes > 0, "{deed}: {:?}", seen.cost);
     }
 }
 

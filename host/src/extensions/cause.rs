@@ -46,9 +46,9 @@ pub(super) fn cause(store: &Store<State>, error: &wasmtime::Error, budget: u64, 
             | Trap::StringOutOfBounds
             | Trap::ListOutOfBounds
             | Trap::UnalignedPointer,
-        ) => {}
+        )
+        | None => {}
         Some(trap) => return Failure::Trap(with_last_words(trap.to_string(), state)),
-        None => {}
     }
     let text = error.root_cause().to_string();
     match KNOWN.iter().find(|(known, _)| text.contains(known)) {

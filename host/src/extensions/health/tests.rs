@@ -37,7 +37,8 @@ fn trap() -> Failure {
 
 /// One call that ends so; false if it was refused.
 fn call(keeper: &Arc<Keeper>, failure: Option<&Failure>, changes: &Changes) -> bool {
-    let meter = Meter { fuel: 10, ..Meter::new(100, MINUTE) };
+    let mut meter = Meter::new(100, MINUTE);
+    meter.fuel = 10;
     match keeper.admit(changes) {
         Ok(pass) => pass.end(&meter, failure, true, changes),
         Err(failure) => assert!(matches!(failure, Failure::Quarantined { .. })),
