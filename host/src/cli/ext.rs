@@ -96,7 +96,10 @@ fn in_words(health: &Health) -> String {
     let error = health.last_error.as_deref().unwrap_or_default();
     match health.condition {
         Condition::Ready if health.strikes == 0 => "ready".into(),
-        Condition::Ready => format!("ready, {} strikes: {error}", health.strikes),
+        Condition::Ready => {
+            let strikes = if health.strikes == 1 { "strike" } else { "strikes" };
+            format!("ready, {} {strikes}: {error}", health.strikes)
+        }
         Condition::Quarantined | Condition::Probing => {
             let seconds = health.quarantine_ms.unwrap_or_default().div_ceil(1_000);
             format!("quarantined for {seconds} s: {error}")

@@ -36,7 +36,11 @@ impl Instance {
         refuel(&mut store, meter)?;
         let made = meter.in_time(pre.instantiate_async(&mut store)).await;
         settle(&store, meter);
-        let made = made?.map_err(|error| cause(&store, &error, meter.budget, limits));
+        let made = made?.map_err(|error| match cause(&store, &error, meter.budget, limits) {
+            // Nothing has been answered yet: it is the host that could not, as when address space runs out.
+            Failure::Malformed(text) => Failure::Link(text),
+            failure => failure,
+        });
         Ok(Self { guest: made?, store, _place: place })
     }
 

@@ -121,7 +121,7 @@ impl Failure {
     }
 
     /// Whether it is the guest's fault, so that it counts towards quarantine. Not an error that the guest itself
-    /// answers, which is part of the contract; nor a call that was never made.
+    /// answers, which is part of the contract; nor a call that the host could not make.
     #[must_use]
     pub fn is_strike(&self) -> bool {
         !matches!(self, Self::Guest(_) | Self::TurnFuel { .. } | Self::Busy { .. } | Self::Quarantined { .. })

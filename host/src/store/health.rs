@@ -22,3 +22,30 @@ pub(super) async fn set(store: &SqliteStore, extension: &str, body: &str) -> Res
         .await?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::store::{SqliteStore, Store};
+
+    #[tokio::test]
+    async fn what_was_written_last_is_there_with_its_age() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("lathe.db")).await.unwrap();
+        assert_eq!(store.health("a").await.unwrap(), None);
+        store.set_health("a", "1").await.unwrap();
+        store.set_health("b", "other").await.unwrap();
+        store.set_health("a", "2").await.unwrap();
+        sqlx::query("UPDATE extension_health SET written_at = written_at - 5000 WHERE extension = 'a'")
+            .execute(&store.pool)
+            .await
+            .unwrap();
+        let (body, age_ms) = store.health("a").await.unwrap().unwrap();
+        assert_eq!(body, "2");
+        assert!(age_ms >= 5_000, "{age_ms}");
+        sqlx::query("UPDATE extension_health SET written_at = written_at + 9000000")
+            .execute(&store.pool)
+            .await
+            .unwrap();
+        assert_eq!(store.health("a").await.unwrap(), Some(("2".into(), 0)), "a clock that was put back");
+    }
+}
