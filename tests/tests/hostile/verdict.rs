@@ -1,5 +1,7 @@
 //! Whether what became of a guest is what the table expects.
 
+use lathe::hooks::HookCall;
+
 use super::play::Seen;
 use super::table::Guest;
 
@@ -19,6 +21,7 @@ pub(super) fn verdict(of: &Guest, seen: &Seen) -> Result<String, String> {
             Some(call) => call.failure.unwrap_or("ok"),
         };
         words.push(got.to_owned());
+        words.extend(seen.call.as_ref().map(cost));
         if got != expected {
             wrong.push(format!("hook: expected {expected}, got {got}"));
         }
@@ -44,6 +47,12 @@ pub(super) fn verdict(of: &Guest, seen: &Seen) -> Result<String, String> {
         }
     }
     if wrong.is_empty() { Ok(words.join("; ")) } else { Err(wrong.join("; ")) }
+}
+
+/// What a call has taken.
+fn cost(call: &HookCall) -> String {
+    let HookCall { fuel, duration_ms, memory_bytes, .. } = call;
+    format!("{fuel} fuel, {duration_ms:.1} ms, {} KiB", memory_bytes >> 10)
 }
 
 fn short(text: &str) -> String {
