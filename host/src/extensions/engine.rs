@@ -8,8 +8,7 @@ use super::pool::Pool;
 use super::state::State;
 
 /// How often running code gives way to the runtime, in units of fuel: about every tenth of a millisecond. That is also how
-/// precisely a deadline is kept, but for guests that spend their fuel on host calls: a million is some ten thousand of
-/// those.
+/// precisely a deadline is kept.
 pub(super) const YIELD_INTERVAL: u64 = 1_000_000;
 
 /// Instances of all extensions at once, unless set. 2,000: each reserves address space, and there are eight of them for

@@ -1,4 +1,5 @@
-use wasmtime::Store;
+use async_trait::async_trait;
+use wasmtime::{CallHook, CallHookHandler, Store, StoreContextMut};
 
 use super::bindings::{Extension as Guest, ExtensionPre};
 use super::cause::cause;
@@ -32,6 +33,7 @@ impl Instance {
         store.limiter(|state| &mut state.memory);
         store.set_hostcall_fuel(limits.lift_bytes);
         store.set_max_component_handles(limits.handles);
+        store.call_hook_async(GiveWay);
         // Before anything of the guest runs: a start function can loop as well as a hook.
         refuel(&mut store, meter)?;
         let made = meter.in_time(pre.instantiate_async(&mut store)).await;
@@ -63,6 +65,24 @@ impl Instance {
             return Err(Failure::OutputTooLarge { limit: limits.output_bytes });
         }
         Ok(answer)
+    }
+}
+
+/// Lets the runtime have its turn now and then when a guest calls the host: one that does little else burns next to no
+/// fuel, which alone would let it put off its deadline for seconds.
+struct GiveWay;
+
+#[async_trait]
+impl CallHookHandler<State> for GiveWay {
+    async fn handle_call_event(
+        &self,
+        _: StoreContextMut<'_, State>,
+        event: CallHook,
+    ) -> wasmtime::Result<()> {
+        if matches!(event, CallHook::CallingHost) {
+            tokio::task::coop::consume_budget().await;
+        }
+        Ok(())
     }
 }
 
