@@ -109,7 +109,7 @@ async fn behaviour_05_without_the_permission_there_is_no_network() {
     let ToolState::OutputAvailable(output) = state(result.message.as_ref()) else {
         panic!("{:?}", result.message)
     };
-    assert!(output.to_string().contains("connected: false"), "{output}");
+    assert!(output.to_string().contains("connected: 0 of"), "{output}");
 }
 
 #[tokio::test]

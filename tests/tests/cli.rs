@@ -32,7 +32,9 @@ fn json(ran: &Ran) -> Value {
 #[test]
 fn every_command_explains_itself_with_examples() {
     let folder = Folder::new();
-    for command in [&[][..], &["dev"], &["run"], &["build"], &["ext", "list"], &["inspect"]] {
+    for command in
+        [&[][..], &["dev"], &["run"], &["build"], &["ext", "list"], &["ext", "reset"], &["inspect"]]
+    {
         let help = folder.lathe(&[command, &["--help"]].concat());
         assert_eq!((help.code, &*help.err), (Some(0), ""), "{command:?}");
         assert!(help.out.contains("\nExamples:\n  lathe "), "{}", help.out);
@@ -240,9 +242,50 @@ fn extensions_are_listed_as_json() {
                 "tools": [],
                 "permissions": {"asked": {}, "granted": {}},
                 "health": "ready",
+                "strikes": 0,
+                "quarantines": 0,
+                "totals": {"calls": 0, "failures": {}, "fuel": 0, "timeMs": 0.0},
             },
             {"file": "extensions/a.wasm", "health": "failed", "error": "it is not a WebAssembly file"},
         ])
+    );
+}
+
+#[test]
+fn what_fails_too_often_is_set_aside_until_it_is_reset() {
+    let folder = Folder::new().with(&["rogue"]);
+    folder.write("lathe.toml", "[extension.rogue]\nsettings = { do = \"panic\" }\n");
+    let calls = |ran: &Ran| {
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let events = lines(&ran.out).into_iter().filter(|event| event["type"] == "hook-call");
+        events.map(|call| call["failure"].as_str().unwrap().to_owned()).collect::<Vec<String>>()
+    };
+    let run = || folder.lathe(&["run", "--json", "hello"]);
+    let list = || json(&folder.lathe(&["ext", "list", "--json"]))[0].clone();
+    let mut failures = Vec::new();
+    while failures.last().is_none_or(|last| last != "quarantined") {
+        failures.extend(calls(&run()));
+    }
+    assert_eq!(failures, ["trap", "trap", "trap", "quarantined"]);
+    let listed = list();
+    assert_eq!(listed["health"], "quarantined", "{listed}");
+    assert_eq!(listed["totals"]["failures"], json!({"trap": 3}));
+    assert!(listed["lastError"].as_str().unwrap().contains("on purpose"), "{listed}");
+    assert!((1..=60_000).contains(&listed["quarantineMs"].as_u64().unwrap()), "{listed}");
+    let table = folder.lathe(&["ext", "list"]).out;
+    assert!(table.contains("quarantined for ") && table.contains("on purpose"), "{table}");
+
+    let reset = folder.lathe(&["ext", "reset", "rogue"]);
+    assert_eq!(reset, Ran { code: Some(0), out: "rogue is ready\n".into(), err: String::new() });
+    let listed = list();
+    assert_eq!((&listed["health"], &listed["totals"]["calls"]), (&json!("ready"), &json!(3)));
+    assert_eq!(calls(&run())[0], "trap");
+    assert_eq!(
+        folder.lathe(&["ext", "reset", "nobody"]),
+        refused(
+            "error: nothing is known of an extension \"nobody\": it was never called\n\
+             hint: `lathe ext list` shows the names; --data DIR is where the host keeps what it knows\n"
+        )
     );
 }
 

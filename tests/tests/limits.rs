@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use lathe::extensions::{ExtensionSettings, Limits, Loader};
-use lathe::hooks::{Hook, HookCall};
+use lathe::hooks::{Hook, HookCall, ToolCost};
 use lathe::model::{Script, ScriptedModel};
 use lathe::store::SqliteStore;
 use lathe::turn::TurnStatus;
@@ -19,6 +19,8 @@ struct Seen {
     /// Of its `before-turn`.
     failure: Option<&'static str>,
     error: String,
+    /// Of its tool call.
+    cost: ToolCost,
     /// What the model read as the result of the extension's tool.
     tool: String,
     /// The system prompt of the first request.
@@ -52,12 +54,12 @@ async fn turn(deed: &str, limits: Limits) -> Seen {
         .build()
         .unwrap();
     let mut turn = agent.session("s").await.unwrap().send("go").await.unwrap();
-    let mut calls = Vec::new();
+    let (mut calls, mut cost) = (Vec::new(), None);
     while let Some(event) = turn.next().await {
-        if let TurnEvent::HookCall(call) = event
-            && call.extension == "rogue"
-        {
-            calls.push(call);
+        match event {
+            TurnEvent::HookCall(call) if call.extension == "rogue" => calls.push(call),
+            TurnEvent::ToolCost(call) => cost = Some(call),
+            _ => {}
         }
     }
     assert_eq!(calls[0].hook, Hook::BeforeTurn);
@@ -73,7 +75,7 @@ async fn turn(deed: &str, limits: Limits) -> Seen {
     assert!(system.contains("Be kind."), "the next extension still runs: {system}");
     let output = serde_json::to_value(&requests[1].messages).unwrap()[2]["content"][0]["output"].clone();
     let tool = output["value"].as_str().map_or_else(|| output["value"].to_string(), str::to_owned);
-    Seen { calls, failure, error, tool, system }
+    Seen { calls, failure, error, cost: cost.unwrap(), tool, system }
 }
 
 /// Small enough that a test is quick, large enough for an honest guest.
@@ -83,6 +85,8 @@ fn small() -> Limits {
         hook_timeout_ms: 300,
         tool_timeout_ms: 300,
         memory_bytes: 8 << 20,
+        // Each call of a turn is to be made, whatever became of the one before it.
+        strikes: 0,
         ..Limits::default()
     }
 }
@@ -92,6 +96,24 @@ async fn an_honest_guest_is_not_disturbed() {
     let seen = turn("", small()).await;
     assert_eq!((seen.failure, &*seen.tool), (None, "well-behaved"));
     assert!(seen.system.starts_with("SYS+rogue"), "{}", seen.system);
+}
+
+#[tokio::test]
+async fn what_a_call_takes_is_on_record() {
+    let seen = turn("", small()).await;
+    let ToolCost { extension, tool_name, tool_call_id, output_bytes, failure, .. } = &seen.cost;
+    assert_eq!((&**extension, &**tool_name, &**tool_call_id), ("rogue", "rogue_act", "c"));
+    assert_eq!((*output_bytes, *failure), ("\"well-behaved\"".len(), None));
+    assert!(seen.calls[0].output_bytes >= "SYS+rogue".len(), "{:?}", seen.calls[0]);
+    let shown = serde_json::to_value(&seen.cost).unwrap();
+    for field in ["durationMs", "fuel", "memoryBytes", "outputBytes"] {
+        assert!(shown[field].as_f64().unwrap() > 0.0, "{shown}");
+    }
+    let seen = turn("loop", small()).await;
+    // And a thousand for each of the two bytes of its input.
+    assert_eq!((seen.calls[0].failure, seen.cost.fuel), (Some("outOfFuel"), 20_002_000));
+    let seen = turn("memory", small()).await;
+    assert!((7 << 20..=8 << 20).contains(&seen.cost.memory_bytes), "{:?}", seen.cost);
 }
 
 #[tokio::test]
@@ -109,6 +131,8 @@ async fn each_deed_has_its_cause() {
         assert!(seen.error.contains(told), "{deed}: {}", seen.error);
         assert!(seen.tool.contains(told) && seen.tool.contains("rogue"), "{deed}: {}", seen.tool);
         assert!(!seen.system.contains("+rogue"), "{deed}");
+        assert_eq!((seen.cost.failure, seen.cost.error.is_some()), (Some(kind), true), "{deed}");
+        assert!(seen.cost.fuel > 0 && seen.cost.memory_bytes > 0, "{deed}: {:?}", seen.cost);
     }
 }
 
@@ -137,7 +161,8 @@ async fn a_turn_has_fuel_for_so_much_and_no_more() {
     // Enough for one and a half looping calls. The rogue also loops in each on-chunk.
     let seen = turn("loop", Limits { fuel_per_turn: 30_000_000, ..small() }).await;
     assert!(seen.calls.len() > 2, "{:?}", seen.calls);
-    assert!(seen.calls.iter().all(|call| call.failure == Some("outOfFuel")), "{:?}", seen.calls);
+    assert_eq!(seen.failure, Some("outOfFuel"));
+    assert!(seen.calls[1..].iter().all(|call| call.failure == Some("turnFuel")), "{:?}", seen.calls);
     assert_eq!(seen.calls.iter().map(|call| call.fuel).sum::<u64>(), 30_000_000);
 }
 
@@ -156,5 +181,5 @@ async fn nothing_is_inherited_and_nothing_granted() {
     let seen = turn("environment", small()).await;
     assert_eq!(seen.tool, "0 variables, 0 arguments, files: false");
     let seen = turn("network", small()).await;
-    assert_eq!(seen.tool, "connected: false");
+    assert_eq!(seen.tool, "connected: 0 of 4");
 }

@@ -76,7 +76,12 @@ Examples:
 const LIST_EXAMPLES: &str = "\
 Examples:
   lathe ext list
-  lathe ext list --json | jq -r '.[] | select(.health == \"failed\").error'";
+  lathe ext list --json | jq -r '.[] | select(.health == \"failed\").error'
+  lathe ext list --json | jq '.[] | {name, health, strikes, lastError, totals}'";
+
+const RESET_EXAMPLES: &str = "\
+Examples:
+  lathe ext reset house-rules";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
@@ -118,6 +123,9 @@ pub(super) enum ExtCommand {
     /// Lists the extensions of the folder, those that cannot be loaded too.
     #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
+    /// Ends the quarantine of an extension and forgets its strikes.
+    #[command(after_help = RESET_EXAMPLES)]
+    Reset(ResetArgs),
 }
 
 #[derive(Debug, Args)]
@@ -127,6 +135,14 @@ pub(super) struct ListArgs {
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ResetArgs {
+    /// The extension.
+    pub(super) name: String,
+    #[command(flatten)]
+    pub(super) place: Place,
 }
 
 #[derive(Debug, Args)]

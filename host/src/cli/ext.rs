@@ -1,14 +1,18 @@
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::Done;
-use super::args::ListArgs;
+use super::args::{ListArgs, ResetArgs};
 use super::host;
 use super::print::whole;
 use super::problem::Problem;
 use super::style::clip;
 use crate::config::Config;
-use crate::extensions::{Extension, LoadError};
-use crate::hooks::Hook;
+use crate::driver::StoreBridge;
+use crate::extensions::{Extension, Health, LoadError, reset_health};
+use crate::hooks::{Condition, Hook};
+use crate::store::SqliteStore;
 use crate::turn::Json;
 
 /// Of a digest in a table: enough to tell files apart.
@@ -17,8 +21,14 @@ const SHORT: usize = 12;
 pub(super) async fn list(mut args: ListArgs, mut config: Config) -> Result<Done, Problem> {
     args.place.apply(&mut config);
     let loaded = host::load(&config).await?;
+    if let Some(kept) = Kept::open(&config).await? {
+        for extension in &loaded.extensions {
+            extension.refresh_health(&kept.bridge).await;
+        }
+        kept.store.close().await;
+    }
     if args.json {
-        let rows = loaded.extensions.iter().map(|extension| ready(extension));
+        let rows = loaded.extensions.iter().map(|extension| listed(extension));
         let rows: Vec<Json> = rows.chain(loaded.errors.iter().map(failed)).collect();
         return whole(&format!("{:#}\n", Json::from(rows)));
     }
@@ -34,7 +44,7 @@ pub(super) async fn list(mut args: ListArgs, mut config: Config) -> Result<Done,
             words(manifest.tools.iter().map(|tool| manifest.tool_name(tool))),
             words(manifest.permissions.asked()),
             words(extension.grant.names()),
-            "ready".into(),
+            in_words(&extension.health()),
         ]
     }));
     rows.extend(loaded.errors.iter().map(|error| {
@@ -43,6 +53,58 @@ pub(super) async fn list(mut args: ListArgs, mut config: Config) -> Result<Done,
         [file_name(error), none(), none(), none(), none(), none(), none(), health]
     }));
     whole(&table(&rows))
+}
+
+pub(super) async fn reset(mut args: ResetArgs, mut config: Config) -> Result<Done, Problem> {
+    args.place.apply(&mut config);
+    let name = &args.name;
+    let known = match Kept::open(&config).await? {
+        None => false,
+        Some(kept) => {
+            let known = reset_health(&kept.bridge, name).await;
+            kept.store.close().await;
+            known.map_err(|error| Problem::new(format!("cannot reset \"{name}\": {error}")))?
+        }
+    };
+    if !known {
+        return Err(Problem::new(format!(
+            "nothing is known of an extension \"{name}\": it was never called"
+        ))
+        .hint("`lathe ext list` shows the names; --data DIR is where the host keeps what it knows"));
+    }
+    whole(&format!("{name} is ready\n"))
+}
+
+/// What hosts have written down. None if no host has run yet.
+struct Kept {
+    store: SqliteStore,
+    bridge: StoreBridge,
+}
+
+impl Kept {
+    async fn open(config: &Config) -> Result<Option<Self>, Problem> {
+        if !config.database().exists() {
+            return Ok(None);
+        }
+        let store = SqliteStore::open(&config.database()).await?;
+        Ok(Some(Self { bridge: StoreBridge(Arc::new(store.clone())), store }))
+    }
+}
+
+/// Of an extension's health, what fits a table.
+fn in_words(health: &Health) -> String {
+    let error = health.last_error.as_deref().unwrap_or_default();
+    match health.condition {
+        Condition::Ready if health.strikes == 0 => "ready".into(),
+        Condition::Ready => {
+            let strikes = if health.strikes == 1 { "strike" } else { "strikes" };
+            format!("ready, {} {strikes}: {error}", health.strikes)
+        }
+        Condition::Quarantined | Condition::Probing => {
+            let seconds = health.quarantine_ms.unwrap_or_default().div_ceil(1_000);
+            format!("quarantined for {seconds} s: {error}")
+        }
+    }
 }
 
 /// What is known of an extension that can run.
@@ -62,8 +124,18 @@ pub(super) fn ready(extension: &Extension) -> Json {
         "hooks": manifest.hooks,
         "tools": tools.collect::<Vec<Json>>(),
         "permissions": {"asked": manifest.permissions, "granted": extension.grant},
-        "health": "ready",
+        "health": Condition::Ready,
     })
+}
+
+/// The same, and how it has fared.
+fn listed(extension: &Extension) -> Json {
+    let mut shown = ready(extension);
+    if let (Json::Object(shown), Json::Object(mut fields)) = (&mut shown, json!(extension.health())) {
+        shown["health"] = fields.remove("condition").unwrap_or_default();
+        shown.extend(fields);
+    }
+    shown
 }
 
 fn failed(error: &LoadError) -> Json {

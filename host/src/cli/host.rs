@@ -42,6 +42,10 @@ impl Host {
 pub(super) fn loader(config: &Config) -> Result<Loader, Problem> {
     let loader = Loader::new()
         .map_err(|error| Problem::new(format!("this machine cannot run compiled WebAssembly: {error:#}")))?;
+    let loader = match config.extensions.instances {
+        Some(instances) => loader.instances(instances.get()),
+        None => loader,
+    };
     Ok(loader
         .cache(config.cache())
         .settings(config.extension_settings())

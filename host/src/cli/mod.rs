@@ -82,6 +82,7 @@ fn start(cli: Cli) -> Result<Done, Problem> {
             Command::Run(args) => Box::pin(run::run(args, config)).await,
             Command::Build { dir } => build::run(dir, &config).await,
             Command::Ext(ExtCommand::List(args)) => ext::list(args, config).await,
+            Command::Ext(ExtCommand::Reset(args)) => ext::reset(args, config).await,
             Command::Inspect(args) => inspect::run(args, config).await,
         }
     });

@@ -11,7 +11,7 @@ use super::style::{BAD, DOUBTFUL, bold, clean, clip, dim};
 use crate::agent::{TurnEvent, TurnResult};
 use crate::config::Config;
 use crate::extensions::Loaded;
-use crate::hooks::HookCall;
+use crate::hooks::{HookCall, ToolCost};
 use crate::turn::{Chunk, ConfigChange, Json, TurnStatus};
 
 /// Characters of a tool call that are shown: about three lines of a terminal.
@@ -87,10 +87,12 @@ impl Printer {
     ///
     /// If standard output takes no more.
     pub(super) fn event(&mut self, event: &TurnEvent) -> io::Result<()> {
-        if self.trace
-            && let TurnEvent::HookCall(call) = event
-        {
-            self.note(&traced(call));
+        if self.trace {
+            match event {
+                TurnEvent::HookCall(call) => self.note(&traced(call)),
+                TurnEvent::ToolCost(cost) => self.note(&traced_tool(cost)),
+                _ => {}
+            }
         }
         if self.json {
             // The turn's own end, which knows more, stands in its place.
@@ -99,7 +101,10 @@ impl Printer {
         }
         match event {
             TurnEvent::Chunk(chunk) => self.chunk(chunk),
-            TurnEvent::HookCall(_) | TurnEvent::Transcript(_) => Ok(()),
+            TurnEvent::HookCall(_)
+            | TurnEvent::ToolCost(_)
+            | TurnEvent::Health(_)
+            | TurnEvent::Transcript(_) => Ok(()),
             TurnEvent::Retry(retry) => {
                 let seconds = f64::from(u32::try_from(retry.delay_ms).unwrap_or(u32::MAX)) / 1e3;
                 self.note(&format!("{}; attempt {} in {seconds:.1} s", retry.error, retry.attempt));
@@ -246,6 +251,12 @@ fn traced(call: &HookCall) -> String {
         line += &format!("  failed: {error}");
     }
     line
+}
+
+/// One call of a tool: which, who, what it cost. What came of it is shown as the tool's result.
+fn traced_tool(cost: &ToolCost) -> String {
+    let ToolCost { tool_name, extension, duration_ms, fuel, .. } = cost;
+    format!("{tool_name:<14} {extension:<12} {duration_ms:>8.2} ms {fuel:>10} fuel")
 }
 
 fn word(name: &Json) -> &str {

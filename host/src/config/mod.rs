@@ -6,7 +6,7 @@ mod error;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -54,6 +54,8 @@ pub struct Extensions {
     pub dir: Option<PathBuf>,
     /// Names of those that come first; the others follow by file name.
     pub order: Vec<String>,
+    /// Instances of all of them together at once; 2,000 unless set.
+    pub instances: Option<NonZeroUsize>,
 }
 
 /// `[extension.NAME]`: what is set for one extension.

@@ -98,6 +98,14 @@ impl Bridge for StoreBridge {
         let message = UiMessage::user(Uuid::now_v7().to_string(), text);
         self.0.put(session, &message, None).await.map_err(|error| failed(&error))
     }
+
+    async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, BridgeError> {
+        self.0.health(extension).await.map_err(|error| failed(&error))
+    }
+
+    async fn keep_health(&self, extension: &str, health: &str) -> Result<(), BridgeError> {
+        self.0.set_health(extension, health).await.map_err(|error| failed(&error))
+    }
 }
 
 impl From<UiMessage> for BridgeMessage {

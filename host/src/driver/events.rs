@@ -1,7 +1,7 @@
 use serde::Serialize;
 use tokio::sync::{broadcast, mpsc};
 
-use crate::hooks::{Events, HookCall};
+use crate::hooks::{Events, HealthChange, HookCall, ToolCost};
 use crate::turn::{Chunk, Trigger, TurnStatus, UiMessage};
 
 /// What can be seen of a turn while it runs. In JSON each has a `type`.
@@ -10,8 +10,12 @@ use crate::turn::{Chunk, Trigger, TurnStatus, UiMessage};
 pub enum TurnEvent {
     /// A part of the answer's stream.
     Chunk(Chunk),
-    /// An extension was called: `hook-call`.
+    /// A hook of an extension was called: `hook-call`.
     HookCall(HookCall),
+    /// A tool of an extension was called: `tool-cost`.
+    ToolCost(ToolCost),
+    /// An extension was set aside, or is well again: `extension-health`.
+    Health(HealthChange),
     /// A model request failed for a passing reason and is made again: `retry`.
     Retry(Retry),
     /// The transcript has changed beside the answer: `user-message`, `message-updated`.
@@ -104,5 +108,13 @@ impl EventSender {
 impl Events for EventSender {
     fn hook_called(&self, call: HookCall) {
         self.send(TurnEvent::HookCall(call));
+    }
+
+    fn tool_called(&self, cost: ToolCost) {
+        self.send(TurnEvent::ToolCost(cost));
+    }
+
+    fn health_changed(&self, change: HealthChange) {
+        self.send(TurnEvent::Health(change));
     }
 }

@@ -50,6 +50,7 @@ impl Setup {
             bridge: self.bridge.clone(),
             session: session.into(),
             events: Arc::new(events.clone()),
+            request_id: events.request_id.clone(),
         };
         let extensions =
             self.extensions.iter().map(|extension| extension.subscribe(services.clone())).collect();

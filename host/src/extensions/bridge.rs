@@ -1,55 +1,86 @@
 use async_trait::async_trait;
 
-/// What the host does for a guest beyond WASI, by extension. Implemented where the store is known.
+/// What the host does for a guest beyond WASI, by extension. Implemented where the store is known; what is not
+/// implemented fails.
 #[async_trait]
 pub trait Bridge: Send + Sync {
     /// The value of a key.
-    async fn storage_get(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, BridgeError>;
+    async fn storage_get(&self, _extension: &str, _key: &str) -> Result<Option<Vec<u8>>, BridgeError> {
+        nothing()
+    }
 
     /// Sets a key, if all keys and values together stay within `limit` bytes.
     async fn storage_set(
         &self,
-        extension: &str,
-        key: &str,
-        value: Vec<u8>,
-        limit: u64,
-    ) -> Result<(), BridgeError>;
+        _extension: &str,
+        _key: &str,
+        _value: Vec<u8>,
+        _limit: u64,
+    ) -> Result<(), BridgeError> {
+        nothing()
+    }
 
     /// Removes a key; false if there was none.
-    async fn storage_delete(&self, extension: &str, key: &str) -> Result<bool, BridgeError>;
+    async fn storage_delete(&self, _extension: &str, _key: &str) -> Result<bool, BridgeError> {
+        nothing()
+    }
 
     /// The keys that start with `prefix`, sorted.
-    async fn storage_keys(&self, extension: &str, prefix: &str) -> Result<Vec<String>, BridgeError>;
+    async fn storage_keys(&self, _extension: &str, _prefix: &str) -> Result<Vec<String>, BridgeError> {
+        nothing()
+    }
 
     /// Adds to a whole number in one step and returns the sum; a new key counts against `limit`.
     async fn storage_increment(
         &self,
-        extension: &str,
-        key: &str,
-        delta: i64,
-        limit: u64,
-    ) -> Result<i64, BridgeError>;
+        _extension: &str,
+        _key: &str,
+        _delta: i64,
+        _limit: u64,
+    ) -> Result<i64, BridgeError> {
+        nothing()
+    }
 
     /// The text of a session's context block; none if there is no such block.
-    async fn context_get(&self, session: &str, label: &str) -> Result<Option<String>, BridgeError>;
+    async fn context_get(&self, _session: &str, _label: &str) -> Result<Option<String>, BridgeError> {
+        nothing()
+    }
 
     /// Sets the text of a session's context block. One that is not there is made if `create` says so.
     async fn context_set(
         &self,
-        session: &str,
-        label: &str,
-        text: String,
-        create: bool,
-    ) -> Result<(), BridgeError>;
+        _session: &str,
+        _label: &str,
+        _text: String,
+        _create: bool,
+    ) -> Result<(), BridgeError> {
+        nothing()
+    }
 
     /// The last `limit` messages of a session, oldest first.
-    async fn messages(&self, session: &str, limit: usize) -> Result<Vec<BridgeMessage>, BridgeError>;
+    async fn messages(&self, _session: &str, _limit: usize) -> Result<Vec<BridgeMessage>, BridgeError> {
+        nothing()
+    }
 
     /// How many messages a session has.
-    async fn message_count(&self, session: &str) -> Result<usize, BridgeError>;
+    async fn message_count(&self, _session: &str) -> Result<usize, BridgeError> {
+        nothing()
+    }
 
     /// Adds a user message to a session, at once.
-    async fn send_message(&self, session: &str, text: String) -> Result<(), BridgeError>;
+    async fn send_message(&self, _session: &str, _text: String) -> Result<(), BridgeError> {
+        nothing()
+    }
+
+    /// What is kept of an extension's health, as JSON, and how long ago that was, in milliseconds.
+    async fn health(&self, _extension: &str) -> Result<Option<(String, u64)>, BridgeError> {
+        Ok(None)
+    }
+
+    /// Keeps an extension's health.
+    async fn keep_health(&self, _extension: &str, _health: &str) -> Result<(), BridgeError> {
+        Ok(())
+    }
 }
 
 /// A message as extensions see it.
@@ -84,45 +115,4 @@ fn nothing<T>() -> Result<T, BridgeError> {
     Err(BridgeError::Failed("there is no storage while the extension is described".into()))
 }
 
-#[async_trait]
-impl Bridge for NoBridge {
-    async fn storage_get(&self, _: &str, _: &str) -> Result<Option<Vec<u8>>, BridgeError> {
-        nothing()
-    }
-
-    async fn storage_set(&self, _: &str, _: &str, _: Vec<u8>, _: u64) -> Result<(), BridgeError> {
-        nothing()
-    }
-
-    async fn storage_delete(&self, _: &str, _: &str) -> Result<bool, BridgeError> {
-        nothing()
-    }
-
-    async fn storage_keys(&self, _: &str, _: &str) -> Result<Vec<String>, BridgeError> {
-        nothing()
-    }
-
-    async fn storage_increment(&self, _: &str, _: &str, _: i64, _: u64) -> Result<i64, BridgeError> {
-        nothing()
-    }
-
-    async fn context_get(&self, _: &str, _: &str) -> Result<Option<String>, BridgeError> {
-        nothing()
-    }
-
-    async fn context_set(&self, _: &str, _: &str, _: String, _: bool) -> Result<(), BridgeError> {
-        nothing()
-    }
-
-    async fn messages(&self, _: &str, _: usize) -> Result<Vec<BridgeMessage>, BridgeError> {
-        nothing()
-    }
-
-    async fn message_count(&self, _: &str) -> Result<usize, BridgeError> {
-        nothing()
-    }
-
-    async fn send_message(&self, _: &str, _: String) -> Result<(), BridgeError> {
-        nothing()
-    }
-}
+impl Bridge for NoBridge {}

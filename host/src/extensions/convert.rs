@@ -3,6 +3,8 @@
 use super::bindings::exports::lathe::extension::hooks as wit;
 use super::bindings::lathe::extension::types as shared;
 use super::grant::Grant;
+use super::json::parse;
+use super::size::{Size, texts};
 use crate::hooks::{
     ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, Failure, StepFinishSnapshot, StepSnapshot,
     ToolCallSnapshot, ToolResultSnapshot, TurnPatch, TurnSnapshot,
@@ -12,15 +14,6 @@ use crate::turn::{
     ModelMessage, StepConfig, ToolChoice, ToolDecision, ToolOutput, ToolOverride, Trigger, TurnConfig,
     TurnStatus, Usage,
 };
-
-/// How many bytes a snapshot brings into a guest, for its fuel. Fixed-size fields do not count.
-pub(super) trait Size {
-    fn size(&self) -> usize;
-}
-
-fn texts(list: &[String]) -> usize {
-    list.iter().map(|text| text.len() + 8).sum()
-}
 
 impl From<TurnSnapshot> for wit::TurnSnapshot {
     fn from(from: TurnSnapshot) -> Self {
@@ -265,7 +258,7 @@ impl From<Usage> for shared::Usage {
 
 /// Reads what an extension wants changed. What cannot be read, or is out of range, or is not its to change, is left
 /// out and named; the rest counts.
-pub(super) fn patch(from: wit::TurnConfig, grant: &Grant) -> TurnPatch {
+pub(super) fn patch(from: wit::TurnConfig, grant: &Grant, depth: usize) -> TurnPatch {
     let mut dropped = Vec::new();
     let mut reset = Vec::new();
     for name in from.reset {
@@ -287,7 +280,7 @@ pub(super) fn patch(from: wit::TurnConfig, grant: &Grant) -> TurnPatch {
         model,
         instructions: None,
         system: from.system,
-        messages: read(from.messages, "messages", &mut dropped),
+        messages: read(from.messages, "messages", depth, &mut dropped),
         active_tools: from.active_tools,
         tool_choice: from.tool_choice.map(ToolChoice::from),
         max_steps: from.max_steps,
@@ -311,7 +304,7 @@ pub(super) fn patch(from: wit::TurnConfig, grant: &Grant) -> TurnPatch {
             reasoning_effort: None,
             output: None,
             headers,
-            provider_options: read(from.provider_options, "providerOptions", &mut dropped)
+            provider_options: read(from.provider_options, "providerOptions", depth, &mut dropped)
                 .unwrap_or_default(),
         },
     };
@@ -342,9 +335,9 @@ impl From<shared::ToolChoice> for ToolChoice {
 }
 
 /// Reads what an extension wants changed for a step, and says what was left out.
-pub(super) fn step_config(from: wit::StepConfig, grant: &Grant) -> (StepConfig, Vec<String>) {
+pub(super) fn step_config(from: wit::StepConfig, grant: &Grant, depth: usize) -> (StepConfig, Vec<String>) {
     let mut dropped = Vec::new();
-    let messages: Option<Vec<ModelMessage>> = read(from.messages, "messages", &mut dropped);
+    let messages: Option<Vec<ModelMessage>> = read(from.messages, "messages", depth, &mut dropped);
     let config = StepConfig {
         model: model(from.model, grant, &mut dropped),
         system: from.system,
@@ -360,7 +353,9 @@ pub(super) fn decision(
     from: wit::ToolDecision,
     extension: &str,
     grant: &Grant,
+    depth: usize,
 ) -> Result<ToolDecision, Failure> {
+    let parse = |text: &str| parse(text, depth);
     Ok(match from {
         wit::ToolDecision::Allow(input) => {
             ToolDecision::Allow { input: input.as_deref().map(parse).transpose()? }
@@ -376,28 +371,25 @@ pub(super) fn decision(
 }
 
 /// Reads what a gate wants changed of a result.
-pub(super) fn tool_override(from: &wit::ToolOverride) -> Result<ToolOverride, Failure> {
+pub(super) fn tool_override(from: &wit::ToolOverride, depth: usize) -> Result<ToolOverride, Failure> {
     Ok(ToolOverride {
-        output: from.output.as_deref().map(parse).transpose()?,
+        output: from.output.as_deref().map(|text| parse(text, depth)).transpose()?,
         is_error: from.is_error,
         terminate: from.terminate,
         details: None,
     })
 }
 
-fn parse(text: &str) -> Result<Json, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure::Malformed(error.to_string()))
-}
-
 fn read<T: serde::de::DeserializeOwned>(
     text: Option<String>,
     field: &str,
+    depth: usize,
     dropped: &mut Vec<String>,
 ) -> Option<T> {
-    match serde_json::from_str(&text?) {
+    match parse(&text?, depth) {
         Ok(value) => Some(value),
-        Err(error) => {
-            dropped.push(format!("{field}: {error}"));
+        Err(failure) => {
+            dropped.push(format!("{field}: {failure}"));
             None
         }
     }
@@ -460,6 +452,7 @@ mod tests {
                 ..empty()
             },
             &Grant::default(),
+            100,
         );
         assert_eq!(
             serde_json::to_value(&patch.config).unwrap(),
@@ -485,7 +478,7 @@ mod tests {
     #[test]
     fn deep_json_is_refused_not_followed() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-        let patch = patch(wit::TurnConfig { messages: Some(deep), ..empty() }, &Grant::default());
+        let patch = patch(wit::TurnConfig { messages: Some(deep), ..empty() }, &Grant::default(), 100);
         assert_eq!(patch.config, TurnConfig::default());
         assert_eq!(patch.dropped.len(), 1);
     }

@@ -1,13 +1,19 @@
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::bindings::ExtensionPre;
 use super::bridge::Bridge;
 use super::engine::Sandbox;
 use super::grant::Grant;
+use super::health::{Health, Keeper};
 use super::instance::Instance;
 use super::limits::Limits;
 use super::manifest::Manifest;
+use super::meter::Meter;
+use super::pool::{Pool, Use};
 use super::rights::Rights;
 use super::state::{Identity, State};
 use super::tool::ExtensionTool;
@@ -31,6 +37,11 @@ pub struct Extension {
     pub(super) sandbox: Sandbox,
     pub(super) pre: ExtensionPre<State>,
     pub(super) identity: Identity,
+    /// Room for its instances.
+    pub(super) pool: Pool,
+    pub(super) keeper: Arc<Keeper>,
+    /// Where the turns that run now are told of calls, by request id: a tool is the same for all of them.
+    pub(super) listeners: Mutex<HashMap<String, Arc<dyn Events>>>,
 }
 
 /// What a turn's instances need of the host.
@@ -42,6 +53,8 @@ pub struct Services {
     pub session: Arc<str>,
     /// Where calls are reported.
     pub events: Arc<dyn Events>,
+    /// The host's id of the turn.
+    pub request_id: String,
 }
 
 /// What the operator has set for an extension.
@@ -66,15 +79,30 @@ impl Extension {
         }
     }
 
-    /// A new instance, within the fuel of one call.
+    /// A new instance, within the fuel and the time of the call that needs it.
     pub(super) async fn instantiate(
         &self,
         bridge: Arc<dyn Bridge>,
         session: Arc<str>,
+        of: Use,
+        meter: &mut Meter,
     ) -> Result<Instance, Failure> {
+        let place = self.pool.place(&self.sandbox.pool, of, meter).await?;
         let identity = Identity { session, ..self.identity.clone() };
         let state = State::new(identity, &self.limits, bridge).map_err(Failure::Link)?;
-        Instance::new(&self.sandbox, &self.pre, state, &self.limits).await
+        Instance::new(&self.sandbox, &self.pre, state, &self.limits, Some(place), meter).await
+    }
+
+    /// How it fares: over all turns of this process, and what earlier ones have left, once it was called or
+    /// [refreshed](Self::refresh_health).
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.keeper.health()
+    }
+
+    /// Takes over what is kept of its health.
+    pub async fn refresh_health(&self, bridge: &dyn Bridge) {
+        self.keeper.refresh(bridge).await;
     }
 
     /// Its hooks, for the length of one turn.

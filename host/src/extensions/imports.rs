@@ -2,13 +2,7 @@
 
 use super::bindings::lathe::extension as wit;
 use super::bridge::BridgeError;
-use super::state::State;
-
-/// Bytes of a log record; the rest is cut off.
-const LOG_BYTES: usize = 4 << 10;
-
-/// Log records of an instance; further ones are dropped.
-const LOG_RECORDS: u32 = 1_000;
+use super::state::{LogLimits, State};
 
 /// Bytes of a storage key.
 const KEY_BYTES: usize = 512;
@@ -31,12 +25,13 @@ impl wit::bridge_error::Host for State {}
 
 impl wit::log::Host for State {
     async fn log(&mut self, level: wit::log::Level, mut message: String) {
-        self.log_records += 1;
-        if self.log_records > LOG_RECORDS {
+        let LogLimits { records, bytes } = self.log;
+        self.log_records = self.log_records.saturating_add(1);
+        if self.log_records > records {
             return;
         }
-        if message.len() > LOG_BYTES {
-            message.truncate(message.floor_char_boundary(LOG_BYTES));
+        if message.len() > bytes {
+            message.truncate(message.floor_char_boundary(bytes));
             message.push('…');
         }
         let extension = &*self.identity.extension;
@@ -47,8 +42,8 @@ impl wit::log::Host for State {
             wit::log::Level::Warn => tracing::warn!(target: "lathe::guest", extension, "{message}"),
             wit::log::Level::Error => tracing::error!(target: "lathe::guest", extension, "{message}"),
         }
-        if self.log_records == LOG_RECORDS {
-            tracing::warn!(target: "lathe::guest", extension, "that was log record {LOG_RECORDS}: further ones are dropped");
+        if self.log_records == records {
+            tracing::warn!(target: "lathe::guest", extension, "that was log record {records}: further ones are dropped");
         }
     }
 }

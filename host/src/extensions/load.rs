@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::StreamExt;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -15,10 +16,13 @@ use super::cache::{self, Cache, Entry};
 use super::engine::Sandbox;
 use super::error::{LoadError, LoadReason};
 use super::extension::{Extension, ExtensionSettings};
+use super::health::Keeper;
 use super::instance::{Instance, guarded};
 use super::limits::Limits;
 use super::manifest::Manifest;
+use super::meter::Meter;
 use super::network::{Resolver, SystemResolver};
+use super::pool::Pool;
 use super::rights::{Rights, Surroundings};
 use super::state::{Identity, State};
 use super::wasi::Fixed;
@@ -116,6 +120,14 @@ impl Loader {
     #[must_use]
     pub fn order(mut self, order: Vec<String>) -> Self {
         self.order = order;
+        self
+    }
+
+    /// Instances of all extensions together at once, for turns, and as many for tool calls; a call beyond that waits,
+    /// within its own time. 2,000 unless set.
+    #[must_use]
+    pub fn instances(mut self, instances: usize) -> Self {
+        self.sandbox.pool = Pool::new(instances);
         self
     }
 
@@ -263,12 +275,11 @@ impl Loader {
             rights: Arc::new(Rights::none(&self.surroundings)),
         };
         let state = State::new(identity, &limits, Arc::new(NoBridge)).map_err(Failure::Link)?;
-        let mut instance = Instance::new(&self.sandbox, pre, state, &limits).await?;
-        let (_, manifest) =
-            guarded!(&mut instance, limits.fuel_per_call, Limits::DESCRIBE_TIMEOUT, |guest, store| {
-                guest.lathe_extension_extension_manifest().call_describe(store)
-            });
-        manifest
+        let mut meter = Meter::new(limits.fuel_per_call, Limits::DESCRIBE_TIMEOUT);
+        let mut instance = Instance::new(&self.sandbox, pre, state, &limits, None, &mut meter).await?;
+        guarded!(&mut instance, &mut meter, &limits, |guest, store| {
+            guest.lathe_extension_extension_manifest().call_describe(store)
+        })
     }
 
     /// Decides whether it may stand beside the ones that are there.
@@ -307,6 +318,9 @@ impl Loader {
         let rights = Rights::new(&manifest, grant.clone(), &self.surroundings);
         Ok(Extension {
             identity: Extension::identity(&manifest, &settings, rights),
+            pool: Pool::new(settings.limits.instances),
+            keeper: Arc::new(Keeper::new(&manifest.name, &digest, &settings.limits)),
+            listeners: Mutex::default(),
             limits: settings.limits,
             grant,
             sandbox: self.sandbox.clone(),

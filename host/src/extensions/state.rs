@@ -16,9 +16,6 @@ use super::wasi;
 /// What a guest writes to stderr is kept this far, for the message of a panic.
 const STDERR_BYTES: usize = 16 << 10;
 
-/// Live WASI resources of an instance. 1,000: files and streams in any number a plain program holds at once.
-const RESOURCES: usize = 1_000;
-
 /// What an instance has in the host: its WASI, its bounds, and who it is.
 pub(super) struct State {
     wasi: WasiCtx,
@@ -30,8 +27,16 @@ pub(super) struct State {
     pub(super) identity: Identity,
     pub(super) bridge: Arc<dyn Bridge>,
     pub(super) denials: Denials,
+    pub(super) log: LogLimits,
     pub(super) log_records: u32,
     pub(super) sent: u32,
+}
+
+/// How much a guest may log.
+#[derive(Clone, Copy)]
+pub(super) struct LogLimits {
+    pub(super) records: u32,
+    pub(super) bytes: usize,
 }
 
 /// On whose behalf an instance calls the host.
@@ -51,18 +56,19 @@ impl State {
     pub(super) fn new(identity: Identity, limits: &Limits, bridge: Arc<dyn Bridge>) -> Result<Self, String> {
         let stderr = MemoryOutputPipe::new(STDERR_BYTES);
         let mut table = ResourceTable::new();
-        table.set_max_capacity(RESOURCES);
+        table.set_max_capacity(limits.handles);
         let denials = Denials::new(identity.extension.clone());
         Ok(Self {
-            wasi: wasi::context(&identity.rights, &stderr)?,
+            wasi: wasi::context(&identity.rights, &stderr, limits.random_bytes)?,
             table,
             http: WasiHttpCtx::new(),
             outgoing: Outgoing::new(identity.rights.network.clone(), denials.clone()),
-            memory: MemoryLimiter::new(limits.memory_bytes, limits.table_elements),
+            memory: MemoryLimiter::new(limits),
             stderr,
             identity,
             bridge,
             denials,
+            log: LogLimits { records: limits.log_records, bytes: limits.log_bytes },
             log_records: 0,
             sent: 0,
         })

@@ -6,8 +6,11 @@ use super::bindings::exports::lathe::extension::tools as wit;
 use super::bridge::Bridge;
 use super::extension::Extension;
 use super::instance::guarded;
+use super::json::parse;
 use super::manifest::ToolManifest;
-use crate::hooks::Failure;
+use super::meter::{Meter, milliseconds};
+use super::pool::Use;
+use crate::hooks::{Events, Failure, HealthChange, HookCall, ToolCost};
 use crate::tools::{CallContext, Tool, ToolAnswer};
 use crate::turn::{Json, ToolDefinition, ToolError};
 
@@ -37,28 +40,63 @@ impl ExtensionTool {
         Self { name: tool.name.clone(), definition, bridge, extension }
     }
 
+    /// Runs it, and tells what it has cost.
     async fn call(
         &self,
         input: String,
         session: &str,
         context: &wit::CallContext,
-    ) -> Result<Result<String, wit::ToolError>, Failure> {
-        let mut instance = self.extension.instantiate(self.bridge.clone(), session.into()).await?;
-        let limits = &self.extension.limits;
-        let (spent, answer) =
-            guarded!(&mut instance, limits.fuel(input.len()), limits.tool_timeout(), |guest, store| {
-                guest.lathe_extension_tools().call_call(store, &self.name, &input, context)
-            });
-        tracing::debug!(
-            extension = &*self.extension.manifest.name,
-            tool = &*self.name,
-            fuel = spent.fuel,
-            time = ?spent.time,
-            denied = spent.denied,
-            "tool call"
-        );
+    ) -> Result<Result<Json, wit::ToolError>, Failure> {
+        let Extension { keeper, limits, listeners, .. } = &*self.extension;
+        keeper.refresh(&*self.bridge).await;
+        let listener = listeners.lock().get(&context.request_id).cloned();
+        let events: &dyn Events = listener.as_deref().unwrap_or(&Nobody);
+        let pass = keeper.admit(events)?;
+        let mut meter = Meter::new(limits.fuel(input.len()), limits.tool_timeout());
+        let answer = self.run(input, session, context, &mut meter).await;
+        pass.end(&meter, answer.as_ref().err(), false, events);
+        events.tool_called(ToolCost {
+            extension: self.extension.manifest.name.clone(),
+            tool_name: self.definition.name.clone(),
+            tool_call_id: context.tool_call_id.clone(),
+            duration_ms: milliseconds(meter.time()),
+            fuel: meter.fuel,
+            memory_bytes: meter.memory_bytes,
+            output_bytes: meter.output_bytes,
+            denied: meter.denied,
+            failure: answer.as_ref().err().map(Failure::kind),
+            error: answer.as_ref().err().map(Failure::to_string),
+        });
         answer
     }
+
+    async fn run(
+        &self,
+        input: String,
+        session: &str,
+        context: &wit::CallContext,
+        meter: &mut Meter,
+    ) -> Result<Result<Json, wit::ToolError>, Failure> {
+        let limits = &self.extension.limits;
+        let mut instance =
+            self.extension.instantiate(self.bridge.clone(), session.into(), Use::Tool, meter).await?;
+        let answer = guarded!(&mut instance, meter, limits, |guest, store| {
+            guest.lathe_extension_tools().call_call(store, &self.name, &input, context)
+        });
+        Ok(match answer? {
+            Ok(output) => Ok(parse(&output, limits.json_depth())?),
+            Err(error) => Err(error),
+        })
+    }
+}
+
+/// Where nobody listens: a call outside of any turn.
+struct Nobody;
+
+impl Events for Nobody {
+    fn hook_called(&self, _: HookCall) {}
+    fn tool_called(&self, _: ToolCost) {}
+    fn health_changed(&self, _: HealthChange) {}
 }
 
 #[async_trait]
@@ -81,12 +119,7 @@ impl Tool for ExtensionTool {
             return Err(ToolError::named("Cancelled", "the turn was cancelled"));
         };
         match called {
-            Ok(Ok(output)) => serde_json::from_str::<Json>(&output).map(ToolAnswer::from).map_err(|error| {
-                ToolError::named(
-                    "ExtensionError",
-                    format!("extension \"{extension}\": its answer is not JSON: {error}"),
-                )
-            }),
+            Ok(Ok(output)) => Ok(output.into()),
             Ok(Err(wit::ToolError::Failed(message))) => Err(ToolError::failed(message)),
             Ok(Err(wit::ToolError::InvalidInput(message))) => Err(ToolError::named("InvalidInput", message)),
             Ok(Err(wit::ToolError::UnknownTool)) => Err(ToolError::named(

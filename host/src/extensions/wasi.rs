@@ -11,9 +11,6 @@ use wasmtime_wasi::{FsPerms, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtx
 use super::manifest::Workspace;
 use super::rights::Rights;
 
-/// The most random bytes that a guest is given in one call.
-const RANDOM_BYTES: u64 = 1 << 20;
-
 /// Where a guest finds its folder.
 const WORKSPACE: &str = "/workspace";
 
@@ -27,9 +24,13 @@ pub struct Fixed {
     pub seed: u64,
 }
 
-pub(super) fn context(rights: &Rights, stderr: &MemoryOutputPipe) -> Result<WasiCtx, String> {
+pub(super) fn context(
+    rights: &Rights,
+    stderr: &MemoryOutputPipe,
+    random_bytes: u64,
+) -> Result<WasiCtx, String> {
     let mut wasi = WasiCtxBuilder::new();
-    wasi.stderr(stderr.clone()).max_random_size(RANDOM_BYTES).allow_tcp(false).allow_udp(false);
+    wasi.stderr(stderr.clone()).max_random_size(random_bytes).allow_tcp(false).allow_udp(false);
     wasi.envs(&rights.environment);
     if let Some(workspace) = &rights.grant.workspace {
         let permissions = match workspace.access {

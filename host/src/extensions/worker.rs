@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -10,9 +9,13 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
 use super::bindings::exports::lathe::extension::hooks as wit;
-use super::convert::{self, Size};
+use super::convert;
 use super::extension::{Extension, Services};
-use super::instance::{Instance, Spent, guarded};
+use super::instance::{Instance, guarded};
+use super::limits::Limits;
+use super::meter::{Meter, milliseconds};
+use super::pool::Use;
+use super::size::Size;
 use crate::hooks::{
     Failure, Hook, HookCall, Observation, StepSnapshot, Subscriber, ToolCallSnapshot, ToolResultSnapshot,
     TurnPatch, TurnSnapshot,
@@ -103,6 +106,7 @@ enum Next {
 
 impl TurnWorker {
     pub(super) fn new(extension: Arc<Extension>, services: Services) -> Self {
+        extension.listeners.lock().insert(services.request_id.clone(), services.events.clone());
         Self { extension, services, queue: Arc::default(), task: Mutex::new(None) }
     }
 
@@ -142,6 +146,7 @@ impl Drop for TurnWorker {
         if let Some(task) = self.task.lock().take() {
             task.abort();
         }
+        self.extension.listeners.lock().remove(&self.services.request_id);
         let dropped = self.queue.waiting.lock().dropped;
         if dropped > 0 {
             tracing::warn!(
@@ -191,13 +196,13 @@ impl Subscriber for TurnWorker {
     }
 
     async fn flush(&self) {
-        if self.task.lock().is_none() {
-            return;
+        if self.task.lock().is_some() {
+            let (reply, done) = oneshot::channel();
+            self.push(Item::Flush(reply));
+            // An error means that the task is gone, and with it everything that was to be flushed.
+            let _ = done.await;
         }
-        let (reply, done) = oneshot::channel();
-        self.push(Item::Flush(reply));
-        // An error means that the task is gone, and with it everything that was to be flushed.
-        let _ = done.await;
+        self.extension.keeper.keep(&*self.services.bridge).await;
     }
 }
 
@@ -205,13 +210,13 @@ impl Subscriber for TurnWorker {
 macro_rules! asked {
     ($turn:expr, $snapshot:expr, $hook:ident) => {
         match $turn.ready($snapshot.size()).await {
-            Err(failure) => (Spent::default(), Err(failure)),
-            Ok((mut instance, budget)) => {
-                let limit = $turn.extension.limits.hook_timeout();
-                let (spent, answer) = guarded!(&mut instance, budget, limit, |guest, store| {
+            (meter, Err(failure)) => (meter, Err(failure)),
+            (mut meter, Ok(mut instance)) => {
+                let answer = guarded!(&mut instance, &mut meter, &$turn.extension.limits, |guest, store| {
                     guest.lathe_extension_hooks().$hook(store, &$snapshot)
                 });
-                (spent, $turn.keep(instance, spent, answer))
+                let answer = $turn.keep(instance, &meter, answer);
+                (meter, answer)
             }
         }
     };
@@ -228,25 +233,26 @@ struct Turn {
 
 impl Turn {
     async fn serve(mut self, queue: Arc<Queue>) {
+        self.extension.keeper.refresh(&*self.services.bridge).await;
         loop {
             match queue.next().await {
                 Next::Chunks(chunks) => self.observe(Hook::OnChunk, chunks.len(), Seen::Chunks(chunks)).await,
                 Next::Item(Item::Flush(reply)) => drop(reply.send(())),
                 Next::Item(Item::BeforeTurn(Ask(snapshot, reply))) => {
-                    let (spent, answer) = self.before_turn(snapshot.into()).await;
-                    drop(reply.send((self.report(Hook::BeforeTurn, spent), answer)));
+                    let (meter, answer) = self.before_turn(snapshot.into()).await;
+                    drop(reply.send((self.report(Hook::BeforeTurn, meter, &answer), answer)));
                 }
                 Next::Item(Item::BeforeStep(Ask(snapshot, reply))) => {
-                    let (spent, answer) = self.before_step((&*snapshot).into()).await;
-                    drop(reply.send((self.report(Hook::BeforeStep, spent), answer)));
+                    let (meter, answer) = self.before_step((&*snapshot).into()).await;
+                    drop(reply.send((self.report(Hook::BeforeStep, meter, &answer), answer)));
                 }
                 Next::Item(Item::BeforeToolCall(Ask(snapshot, reply))) => {
-                    let (spent, answer) = self.before_tool_call((&*snapshot).into()).await;
-                    drop(reply.send((self.report(Hook::BeforeToolCall, spent), answer)));
+                    let (meter, answer) = self.before_tool_call((&*snapshot).into()).await;
+                    drop(reply.send((self.report(Hook::BeforeToolCall, meter, &answer), answer)));
                 }
                 Next::Item(Item::AfterToolCall(Ask(snapshot, reply))) => {
-                    let (spent, answer) = self.after_tool_call((&*snapshot).into()).await;
-                    drop(reply.send((self.report(Hook::AfterToolCall, spent), answer)));
+                    let (meter, answer) = self.after_tool_call((&*snapshot).into()).await;
+                    drop(reply.send((self.report(Hook::AfterToolCall, meter, &answer), answer)));
                 }
                 Next::Item(Item::Observe(observation)) => {
                     let seen = match &observation {
@@ -264,77 +270,115 @@ impl Turn {
         }
     }
 
-    fn report(&self, hook: Hook, spent: Spent) -> HookCall {
-        // To the microsecond; more digits would be noise.
-        let milliseconds = (spent.time.as_secs_f64() * 1e6).round() / 1e3;
-        let call = HookCall::new(hook, &*self.extension.manifest.name, milliseconds, spent.fuel);
-        HookCall { denied: spent.denied, ..call }
+    /// Ends a call: for the extension's health, and for the events.
+    fn report<T>(&self, hook: Hook, mut meter: Meter, answer: &Result<T, Failure>) -> HookCall {
+        if let Some(pass) = meter.pass.take() {
+            pass.end(&meter, answer.as_ref().err(), true, &*self.services.events);
+        }
+        HookCall {
+            memory_bytes: meter.memory_bytes,
+            output_bytes: meter.output_bytes,
+            denied: meter.denied,
+            ..HookCall::new(hook, &*self.extension.manifest.name, milliseconds(meter.time()), meter.fuel)
+        }
     }
 
-    /// The instance and the fuel for one call; an error if the turn's fuel is gone.
-    async fn ready(&mut self, bytes: usize) -> Result<(Instance, u64), Failure> {
-        let budget = self.extension.limits.fuel(bytes).min(self.fuel);
-        if budget == 0 {
-            return Err(Failure::OutOfFuel { budget: self.extension.limits.fuel_per_turn });
+    /// The instance for one call that brings in so many bytes.
+    async fn ready(&mut self, bytes: usize) -> (Meter, Result<Instance, Failure>) {
+        let limits = &self.extension.limits;
+        let mut meter = Meter::new(limits.fuel(bytes).min(self.fuel), limits.hook_timeout());
+        if meter.budget == 0 {
+            return (meter, Err(Failure::TurnFuel { budget: limits.fuel_per_turn }));
+        }
+        match self.extension.keeper.admit(&*self.services.events) {
+            Ok(pass) => meter.pass = Some(pass),
+            Err(failure) => return (meter, Err(failure)),
         }
         let instance = match self.instance.take() {
-            Some(instance) => instance,
+            Some(instance) => Ok(instance),
             None => {
                 let Services { bridge, session, .. } = self.services.clone();
-                self.extension.instantiate(bridge, session).await?
+                let made = self.extension.instantiate(bridge, session, Use::Turn, &mut meter).await;
+                made.map_err(|failure| self.spend(&meter, failure))
             }
         };
-        Ok((instance, budget))
+        (meter, instance)
+    }
+
+    /// Takes a failed call's fuel from the turn's. One that had less than a full call's fuel ran out of the turn's.
+    fn spend(&mut self, meter: &Meter, failure: Failure) -> Failure {
+        let limits = &self.extension.limits;
+        self.fuel = self.fuel.saturating_sub(meter.fuel);
+        match failure {
+            Failure::OutOfFuel { budget } if budget < limits.fuel_per_call => {
+                Failure::TurnFuel { budget: limits.fuel_per_turn }
+            }
+            failure => failure,
+        }
     }
 
     /// Keeps the instance if the call went well, an error of the guest's own included.
     fn keep<T>(
         &mut self,
         instance: Instance,
-        spent: Spent,
+        meter: &Meter,
         answer: Result<Result<T, String>, Failure>,
     ) -> Result<T, Failure> {
-        self.fuel = self.fuel.saturating_sub(spent.fuel);
-        let answer = answer?;
-        self.instance = Some(instance);
-        answer.map_err(Failure::Guest)
+        match answer {
+            Err(failure) => Err(self.spend(meter, failure)),
+            Ok(answer) => {
+                self.fuel = self.fuel.saturating_sub(meter.fuel);
+                self.instance = Some(instance);
+                answer.map_err(Failure::Guest)
+            }
+        }
     }
 
-    async fn before_turn(&mut self, snapshot: wit::TurnSnapshot) -> (Spent, Answer<TurnPatch>) {
-        let (spent, answer) = asked!(self, snapshot, call_before_turn);
-        (spent, answer.map(|config| config.map(|config| convert::patch(config, &self.extension.grant))))
+    async fn before_turn(&mut self, snapshot: wit::TurnSnapshot) -> (Meter, Answer<TurnPatch>) {
+        let (meter, answer) = asked!(self, snapshot, call_before_turn);
+        let Extension { grant, limits, .. } = &*self.extension;
+        let read = |config| convert::patch(config, grant, limits.json_depth());
+        (meter, answer.map(|config| config.map(read)))
     }
 
     async fn before_step(
         &mut self,
         snapshot: wit::StepSnapshot,
-    ) -> (Spent, Answer<(StepConfig, Vec<String>)>) {
-        let (spent, answer) = asked!(self, snapshot, call_before_step);
-        (spent, answer.map(|config| config.map(|config| convert::step_config(config, &self.extension.grant))))
+    ) -> (Meter, Answer<(StepConfig, Vec<String>)>) {
+        let (meter, answer) = asked!(self, snapshot, call_before_step);
+        let Extension { grant, limits, .. } = &*self.extension;
+        let read = |config| convert::step_config(config, grant, limits.json_depth());
+        (meter, answer.map(|config| config.map(read)))
     }
 
-    async fn before_tool_call(&mut self, snapshot: wit::ToolCallSnapshot) -> (Spent, Answer<ToolDecision>) {
-        let (spent, answer) = asked!(self, snapshot, call_before_tool_call);
-        let Extension { manifest, grant, .. } = &*self.extension;
-        let read = |decision| convert::decision(decision, &manifest.name, grant);
-        (spent, answer.and_then(|decision| decision.map(read).transpose()))
+    async fn before_tool_call(&mut self, snapshot: wit::ToolCallSnapshot) -> (Meter, Answer<ToolDecision>) {
+        let (meter, answer) = asked!(self, snapshot, call_before_tool_call);
+        let Extension { manifest, grant, limits, .. } = &*self.extension;
+        let read = |decision| convert::decision(decision, &manifest.name, grant, limits.json_depth());
+        (meter, answer.and_then(|decision| decision.map(read).transpose()))
     }
 
-    async fn after_tool_call(&mut self, snapshot: wit::ToolResultSnapshot) -> (Spent, Answer<ToolOverride>) {
-        let (spent, answer) = asked!(self, snapshot, call_after_tool_call);
-        (spent, answer.and_then(|change| change.as_ref().map(convert::tool_override).transpose()))
+    async fn after_tool_call(&mut self, snapshot: wit::ToolResultSnapshot) -> (Meter, Answer<ToolOverride>) {
+        let (meter, answer) = asked!(self, snapshot, call_after_tool_call);
+        let depth = self.extension.limits.json_depth();
+        let read = |change: wit::ToolOverride| convert::tool_override(&change, depth);
+        (meter, answer.and_then(|change| change.map(read).transpose()))
     }
 
+    /// Lets the guest see something. One in quarantine is not called, and nobody is told each time.
     async fn observe(&mut self, hook: Hook, snapshots: usize, seen: Seen) {
-        let (spent, answer) = match self.ready(seen.size()).await {
-            Ok((mut instance, budget)) => {
-                let limit = self.extension.limits.hook_timeout();
-                let (spent, answer) = seen.show(&mut instance, budget, limit).await;
-                (spent, self.keep(instance, spent, answer))
+        if self.extension.keeper.is_quarantined() {
+            return;
+        }
+        let (meter, answer) = match self.ready(seen.size()).await {
+            (mut meter, Ok(mut instance)) => {
+                let answer = seen.show(&mut instance, &mut meter, &self.extension.limits).await;
+                let answer = self.keep(instance, &meter, answer);
+                (meter, answer)
             }
-            Err(failure) => (Spent::default(), Err(failure)),
+            (meter, Err(failure)) => (meter, Err(failure)),
         };
-        let mut call = HookCall { snapshots, ..self.report(hook, spent) };
+        let mut call = HookCall { snapshots, ..self.report(hook, meter, &answer) };
         if let Err(failure) = answer {
             tracing::warn!(extension = &*self.extension.manifest.name, hook = hook.name(), "{failure}");
             call.failure = Some(failure.kind());
@@ -374,10 +418,10 @@ impl Seen {
     async fn show(
         &self,
         instance: &mut Instance,
-        budget: u64,
-        limit: Duration,
-    ) -> (Spent, Result<Result<(), String>, Failure>) {
-        guarded!(instance, budget, limit, |guest, store| async {
+        meter: &mut Meter,
+        limits: &Limits,
+    ) -> Result<Result<(), String>, Failure> {
+        guarded!(instance, meter, limits, |guest, store| async {
             let hooks = guest.lathe_extension_hooks();
             Ok(match self {
                 Self::BeforeStep(snapshot) => hooks.call_before_step(store, snapshot).await?.map(drop),

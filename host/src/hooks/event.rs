@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Failure, Hook};
 use crate::turn::ConfigChange;
@@ -15,6 +15,10 @@ pub struct HookCall {
     pub duration_ms: f64,
     /// What it burned.
     pub fuel: u64,
+    /// The most linear memory its instance has had so far, in bytes.
+    pub memory_bytes: usize,
+    /// What it answered, in bytes.
+    pub output_bytes: usize,
     /// How many snapshots it carried: more than 1 only with `onChunk`.
     pub snapshots: usize,
     /// What it changed in the turn's config.
@@ -51,6 +55,8 @@ impl HookCall {
             extension: extension.into(),
             duration_ms,
             fuel,
+            memory_bytes: 0,
+            output_bytes: 0,
             snapshots: 1,
             changes: Vec::new(),
             decision: None,
@@ -71,8 +77,73 @@ impl HookCall {
     }
 }
 
-/// Where calls of hooks are reported. Must not block.
+/// What one call of an extension's tool has cost. How it ended is in the turn's stream; here, only a failure that is
+/// the extension's fault.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "tool-cost", rename_all = "camelCase")]
+pub struct ToolCost {
+    /// Whom it called.
+    pub extension: String,
+    /// As the model knows it.
+    pub tool_name: String,
+    /// The call.
+    pub tool_call_id: String,
+    /// How long it took, in milliseconds, waiting for an instance included.
+    pub duration_ms: f64,
+    /// What it burned.
+    pub fuel: u64,
+    /// The most linear memory its instance has had, in bytes.
+    pub memory_bytes: usize,
+    /// What it answered, in bytes.
+    pub output_bytes: usize,
+    /// How often it asked the host for what it is not granted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub denied: u64,
+    /// The cause of its failure, in one word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<&'static str>,
+    /// The failure in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// An extension was set aside, is tried again, or is well again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename = "extension-health", rename_all = "camelCase")]
+pub struct HealthChange {
+    /// Which.
+    pub extension: String,
+    /// As it is now.
+    pub health: Condition,
+    /// In quarantine: until it is tried again, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quarantine_ms: Option<u64>,
+    /// In quarantine: what it failed with last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// How an extension is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Condition {
+    /// It is called.
+    #[default]
+    Ready,
+    /// It has failed too often in a row and is not called for a while.
+    Quarantined,
+    /// Its quarantine is over, and one call tries whether it works again.
+    Probing,
+}
+
+/// Where calls into extensions are reported. Must not block.
 pub trait Events: Send + Sync {
-    /// An extension was called.
+    /// A hook was called.
     fn hook_called(&self, call: HookCall);
+
+    /// A tool was called.
+    fn tool_called(&self, cost: ToolCost);
+
+    /// An extension's health has changed.
+    fn health_changed(&self, change: HealthChange);
 }

@@ -11,6 +11,12 @@ pub enum Failure {
         /// What it was given.
         budget: u64,
     },
+    /// The extension has used up what all its hook calls of one turn may burn.
+    #[error("it used up its fuel for the turn ({budget} units)")]
+    TurnFuel {
+        /// What the turn gave it.
+        budget: u64,
+    },
     /// The call took too long.
     #[error("it took longer than {limit_ms} ms")]
     Deadline {
@@ -23,10 +29,43 @@ pub enum Failure {
         /// What it may have.
         limit: usize,
     },
+    /// One of its tables would have more elements than it may.
+    #[error("it asked for a table of more than {limit} elements")]
+    TableTooLarge {
+        /// How many it may have.
+        limit: usize,
+    },
+    /// The component is made of more core instances, memories or tables than it may be.
+    #[error("it is made of too many parts: {0}")]
+    TooManyParts(String),
+    /// It holds more handles of resources than it may.
+    #[error("it holds more than {limit} handles at once")]
+    TooManyHandles {
+        /// How many it may hold.
+        limit: usize,
+    },
+    /// It handed the host more in one piece, as an argument or as its answer, than the host unpacks.
+    #[error("it handed the host more than {limit} bytes at once")]
+    HostMemory {
+        /// What the host unpacks.
+        limit: usize,
+    },
+    /// It asked for more random bytes in one call than it may.
+    #[error("it asked for more than {limit} random bytes at once")]
+    TooMuchRandom {
+        /// How many it may ask for.
+        limit: u64,
+    },
     /// The answer was larger than the host takes.
     #[error("its answer is larger than {limit} bytes")]
     OutputTooLarge {
         /// What the host takes.
+        limit: usize,
+    },
+    /// JSON in its answer is nested deeper than the host follows.
+    #[error("its JSON is nested deeper than {limit} levels")]
+    TooDeep {
+        /// How deep it may be.
         limit: usize,
     },
     /// The answer was not what the contract asks for.
@@ -38,6 +77,22 @@ pub enum Failure {
     /// The component could not be instantiated.
     #[error("it could not be instantiated: {0}")]
     Link(String),
+    /// It was not called: as many instances as there may be were in use for all the time that the call had.
+    #[error("it was not called: all of its {limit} instances were in use for {waited_ms} ms")]
+    Busy {
+        /// How many there may be.
+        limit: usize,
+        /// What the call had.
+        waited_ms: u64,
+    },
+    /// It was not called: it has failed too often in a row.
+    #[error("it is in quarantine for another {} s, after it failed too often: {last_error}", .left_ms.div_ceil(1_000))]
+    Quarantined {
+        /// Until it is tried again.
+        left_ms: u64,
+        /// What it failed with last.
+        last_error: String,
+    },
 }
 
 impl Failure {
@@ -47,12 +102,28 @@ impl Failure {
         match self {
             Self::Trap(_) => "trap",
             Self::OutOfFuel { .. } => "outOfFuel",
+            Self::TurnFuel { .. } => "turnFuel",
             Self::Deadline { .. } => "deadline",
             Self::OutOfMemory { .. } => "outOfMemory",
+            Self::TableTooLarge { .. } => "tableTooLarge",
+            Self::TooManyParts(_) => "tooManyParts",
+            Self::TooManyHandles { .. } => "tooManyHandles",
+            Self::HostMemory { .. } => "hostMemory",
+            Self::TooMuchRandom { .. } => "tooMuchRandom",
             Self::OutputTooLarge { .. } => "outputTooLarge",
+            Self::TooDeep { .. } => "tooDeep",
             Self::Malformed(_) => "malformed",
             Self::Guest(_) => "guest",
             Self::Link(_) => "link",
+            Self::Busy { .. } => "busy",
+            Self::Quarantined { .. } => "quarantined",
         }
+    }
+
+    /// Whether it is the guest's fault, so that it counts towards quarantine. Not an error that the guest itself
+    /// answers, which is part of the contract; nor a call that the host could not make.
+    #[must_use]
+    pub fn is_strike(&self) -> bool {
+        !matches!(self, Self::Guest(_) | Self::TurnFuel { .. } | Self::Busy { .. } | Self::Quarantined { .. })
     }
 }

@@ -19,7 +19,7 @@ pub use context::{
     StepFinishContext, ToolCallContext, ToolResultContext, TurnContext,
 };
 pub use dispatcher::{Dispatcher, KnownModel};
-pub use event::{Events, HookCall};
+pub use event::{Condition, Events, HealthChange, HookCall, ToolCost};
 pub use failure::Failure;
 pub(crate) use panic::panic_message;
 pub use snapshot::{

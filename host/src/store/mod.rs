@@ -3,6 +3,7 @@
 //! May use `turn` for messages. Knows nothing of hooks, extensions or models.
 
 mod context;
+mod health;
 mod sqlite;
 mod storage;
 
@@ -77,6 +78,12 @@ pub trait Store: Send + Sync {
         text: &str,
         create: bool,
     ) -> Result<bool, StoreError>;
+
+    /// What is kept of an extension's health, and how long ago it was written, in milliseconds.
+    async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError>;
+
+    /// Keeps an extension's health, in place of what was there.
+    async fn set_health(&self, extension: &str, health: &str) -> Result<(), StoreError>;
 }
 
 /// What a client's request says beyond its message (`think.md` §1.3).

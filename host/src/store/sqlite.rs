@@ -6,7 +6,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 
-use super::{Increment, LastRequest, Store, StoreError, context, storage};
+use super::{Increment, LastRequest, Store, StoreError, context, health, storage};
 use crate::turn::UiMessage;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -224,6 +224,14 @@ impl Store for SqliteStore {
         create: bool,
     ) -> Result<bool, StoreError> {
         context::set(self, session, label, text, create).await
+    }
+
+    async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError> {
+        health::get(self, extension).await
+    }
+
+    async fn set_health(&self, extension: &str, health: &str) -> Result<(), StoreError> {
+        health::set(self, extension, health).await
     }
 }
 

@@ -71,9 +71,36 @@ fn misbehave() -> Result<String> {
             std::env::args().count(),
             std::fs::read_dir("/").is_ok()
         )),
-        "network" => Ok(format!("connected: {}", std::net::TcpStream::connect("127.0.0.1:80").is_ok())),
+        "network" => Ok(network()),
+        "files" => Ok(files()),
         _ => Ok("well-behaved".into()),
     }
+}
+
+/// This machine, a private network, a cloud's metadata, and a name that must be looked up.
+fn network() -> String {
+    let addresses = ["127.0.0.1:80", "10.0.0.1:80", "169.254.169.254:80", "localhost:80"];
+    let reached = addresses.iter().filter(|address| std::net::TcpStream::connect(address).is_ok()).count();
+    format!("connected: {reached} of {}", addresses.len())
+}
+
+/// Ways out of a folder, and a folder to begin with.
+fn files() -> String {
+    let paths = [
+        "/",
+        ".",
+        "..",
+        "/etc/passwd",
+        "../../etc/passwd",
+        "/proc/self/environ",
+        "/workspace",
+        "//tmp/../etc",
+    ];
+    let opened =
+        paths.iter().filter(|path| std::fs::read_dir(path).is_ok() || std::fs::read(path).is_ok()).count();
+    let links =
+        ["/link", "link"].iter().filter(|link| std::fs::hard_link("/etc/passwd", link).is_ok()).count();
+    format!("{opened} of {} paths opened, {links} links made", paths.len())
 }
 
 #[allow(clippy::panic, reason = "that is what is tested")]

@@ -1,0 +1,3 @@
+;; Never ends before anybody has called it.
+(func $start (loop $again (br $again)))
+(start $start)

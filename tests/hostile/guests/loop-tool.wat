@@ -1,0 +1,2 @@
+;; A tool that never ends.
+(func $call (type $call) (loop $again (br $again)) (unreachable))
