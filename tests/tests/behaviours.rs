@@ -22,14 +22,15 @@ use lathe_tests::tool::FnTool;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// Loads extensions that do as these plans say, in their order.
+/// Loads extensions that do as these plans say, in their order. The limits are for one that hangs.
 async fn extensions(folder: &Path, plans: &[Value], limits: Limits) -> Loaded {
     let template = Template::read(&guest("probe")).unwrap();
     let mut settings = std::collections::BTreeMap::new();
     for (number, plan) in plans.iter().enumerate() {
         template.write(plan, &folder.join(format!("{number}.wasm"))).unwrap();
-        let own = ExtensionSettings { limits: limits.clone(), ..Default::default() };
-        settings.insert(plan["name"].as_str().unwrap().to_owned(), own);
+        let name = plan["name"].as_str().unwrap().to_owned();
+        let limits = if name == "hangs" { limits.clone() } else { Limits::default() };
+        settings.insert(name, ExtensionSettings { limits, ..Default::default() });
     }
     Loader::new().unwrap().settings(settings).load_dir(folder).await.unwrap()
 }
@@ -366,7 +367,7 @@ async fn behaviour_18_a_blocking_entry_inside_a_turn_is_an_error_and_add_message
 
 #[tokio::test]
 async fn behaviour_19_turns_that_wait_at_a_reset_never_run() {
-    let house = House::plain(&json!([{"holdMs": 200, "text": ["a"]}, says("never")])).await;
+    let house = House::plain(&json!([{"holdMs": 1000, "text": ["a"]}, says("never")])).await;
     let session = house.session().await;
     let first = session.send("1").await.unwrap();
     let second = session.stream_turn(vec![UiMessage::user("2", "2")]).unwrap();
@@ -396,7 +397,7 @@ async fn behaviour_21_overlapping_messages_follow_the_policy() {
         (Concurrency::Drop, [true, false, false], 1),
         (pause, [true, false, true], 3),
     ] {
-        let script = json!([{"holdMs": 150, "text": ["a"]}, says("b")]);
+        let script = json!([{"holdMs": 1000, "text": ["a"]}, says("b")]);
         let house = House::new(&script, |agent| agent.concurrency(policy)).await;
         let session = house.session().await;
         let mut turns = Vec::new();

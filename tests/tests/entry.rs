@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// A model that takes its time for the first answer.
 fn slow_then(rest: &[&str]) -> Value {
     let rest = rest.iter().map(|text| says(text));
-    Value::Array([json!({"holdMs": 300, "text": ["slow"]})].into_iter().chain(rest).collect())
+    Value::Array([json!({"holdMs": 1000, "text": ["slow"]})].into_iter().chain(rest).collect())
 }
 
 /// What the user says in a request.
@@ -80,7 +80,7 @@ async fn latest_answers_the_newest_of_those_that_wait() {
 
 #[tokio::test]
 async fn merge_shows_those_passed_over_and_the_newest_as_one() {
-    let script = json!([{"holdMs": 300, "streamError": "gone"}, {"text": ["both"]}]);
+    let script = json!([{"holdMs": 1000, "streamError": "gone"}, {"text": ["both"]}]);
     let house = House::new(&script, |agent| agent.concurrency(Concurrency::Merge)).await;
     let session = house.session().await;
     let turns = [send(&session, "one").await, send(&session, "two").await, send(&session, "three").await];

@@ -82,8 +82,8 @@ async fn turn(deed: &str, limits: Limits) -> Seen {
 fn small() -> Limits {
     Limits {
         fuel_per_call: 20_000_000,
-        hook_timeout_ms: 300,
-        tool_timeout_ms: 300,
+        hook_timeout_ms: 1_000,
+        tool_timeout_ms: 1_000,
         memory_bytes: 8 << 20,
         // Each call of a turn is to be made, whatever became of the one before it.
         strikes: 0,
@@ -124,7 +124,7 @@ async fn each_deed_has_its_cause() {
         ("exit", "trap", "exit"),
         ("memory", "outOfMemory", "memory"),
         ("recurse", "trap", "it trapped"),
-        ("sleep", "deadline", "300 ms"),
+        ("sleep", "deadline", "1000 ms"),
     ] {
         let seen = turn(deed, small()).await;
         assert_eq!(seen.failure, Some(kind), "{deed}: {}", seen.error);

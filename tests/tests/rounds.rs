@@ -192,7 +192,7 @@ async fn loop_3_9_the_stop_hook_sees_the_replaced_context_and_leaves_the_queues_
 
 /// Two messages that come while the model answers; how often it was asked.
 async fn two_steered(mode: QueueMode) -> (usize, Vec<String>) {
-    let script = json!([{"text": ["a", {"holdMs": 200}]}, says("b"), says("c")]);
+    let script = json!([{"text": ["a", {"holdMs": 1000}]}, says("b"), says("c")]);
     let (house, _) = recorded(script, Recorder::default(), |agent| agent.steering(mode)).await;
     let session = house.session().await;
     let mut turn = session.send("go").await.unwrap();
