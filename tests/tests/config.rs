@@ -225,7 +225,7 @@ async fn older_messages_are_shown_in_part_and_stored_whole() {
     }
     let shown = |request: usize| json!(house.requests()[request].messages[0])["content"][0]["text"].clone();
     assert_eq!(shown(1).as_str().unwrap().len(), 20_000);
-    assert!(shown(2).as_str().unwrap().ends_with("[10000 characters left out]"));
+    assert!(shown(2).as_str().unwrap().ends_with("... [truncated 20000 chars]"));
     let session: Session = house.session().await;
     assert_eq!(session.messages().await.unwrap()[0].text().len(), 20_000);
     assert_eq!(house.requests()[2].messages[0].role, Role::User);
