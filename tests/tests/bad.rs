@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use lathe::agent::Skipped;
-use lathe::hooks::{HookResult, Hooks, NextStepContext, StepContext, TurnContext};
+use lathe::hooks::{ChatErrorContext, HookResult, Hooks, NextStepContext, StepContext, TurnContext};
 use lathe::turn::{
-    ModelMessage, Role, StepConfig, StepUpdate, ToolState, TurnConfig, TurnStatus, UiMessage, UiRole,
+    ChatStage, ErrorClass, ModelMessage, Role, StepConfig, StepUpdate, ToolState, TurnConfig, TurnStatus,
+    UiMessage, UiRole,
 };
 use lathe_tests::house::{House, call, says};
 use lathe_tests::tool::FnTool;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 fn echo() -> Arc<dyn lathe::tools::Tool> {
@@ -185,4 +187,33 @@ async fn a_tool_that_does_not_listen_is_left_behind() {
     assert_eq!((result.status, result.steps), (TurnStatus::Aborted, 1));
     let message = result.message.unwrap();
     assert!(message.tools().next().unwrap().state.is_settled(), "every call has a result");
+}
+
+/// Fails before the stream, and says what is shown of it.
+#[derive(Default)]
+struct Fails(Mutex<Option<(Option<ErrorClass>, ChatStage, bool)>>);
+
+#[async_trait]
+impl Hooks for Fails {
+    async fn before_turn(&self, _: &TurnContext<'_>) -> HookResult<Option<TurnConfig>> {
+        Err("429, slow down".into())
+    }
+
+    fn classify_chat_error(&self, error: &ChatErrorContext<'_>) -> Option<ErrorClass> {
+        error.message.contains("429").then_some(ErrorClass::RateLimit)
+    }
+
+    fn on_chat_error(&self, error: &ChatErrorContext<'_>) -> String {
+        *self.0.lock() = Some((error.classification, error.stage, error.messages_persisted));
+        "Please wait a moment.".into()
+    }
+}
+
+#[tokio::test]
+async fn a_failure_before_the_stream_is_classified_told_and_put_in_words() {
+    let hooks = Arc::new(Fails::default());
+    let house = House::new(&json!([says("never")]), |agent| agent.hooks(hooks.clone())).await;
+    let result = house.send("go").await;
+    assert_eq!(result.error.as_deref(), Some("Please wait a moment."));
+    assert_eq!(*hooks.0.lock(), Some((Some(ErrorClass::RateLimit), ChatStage::Turn, true)));
 }

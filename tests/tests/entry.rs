@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use lathe::agent::{AgentBuilder, ChatRequest, Concurrency, EntryError, QueueMode, SessionEvent, Skipped};
-use lathe::hooks::{ChatResponseContext, HookResult, Hooks, TurnContext};
-use lathe::turn::{ModelCall, Part, Role, ToolError, Trigger, TurnConfig, TurnStatus, UiMessage};
+use lathe::hooks::{ChatResponseContext, HookResult, Hooks, ToolCallContext, TurnContext};
+use lathe::turn::{
+    ModelCall, Part, Role, ToolDecision, ToolError, Trigger, TurnConfig, TurnStatus, UiMessage,
+};
 use lathe::{Session, TurnResult, TurnStream};
 use lathe_tests::house::{House, call, says};
 use lathe_tests::tool::FnTool;
@@ -433,4 +435,40 @@ async fn a_panic_in_a_hook_ends_its_turn_and_not_the_session() {
     assert_eq!(result.status, TurnStatus::Error);
     assert!(result.error.unwrap().contains("on purpose"));
     assert_eq!(house.send("two").await.status, TurnStatus::Completed);
+}
+
+/// Waits in a hook until the turn is cancelled.
+struct Waits(&'static str);
+
+#[async_trait]
+impl Hooks for Waits {
+    async fn before_turn(&self, turn: &TurnContext<'_>) -> HookResult<Option<TurnConfig>> {
+        if self.0 == "before_turn" {
+            turn.cancelled.cancelled().await;
+        }
+        Ok(None)
+    }
+
+    async fn before_tool_call(&self, call: &ToolCallContext<'_>) -> HookResult<Option<ToolDecision>> {
+        if self.0 == "before_tool_call" {
+            call.cancelled.cancelled().await;
+        }
+        Ok(None)
+    }
+}
+
+#[tokio::test]
+async fn hooks_hear_of_a_cancel() {
+    for (hook, stored) in [("before_turn", 1), ("before_tool_call", 2)] {
+        let script = json!([call("c", "act", &json!({})), says("never")]);
+        let build = |agent: AgentBuilder| {
+            agent.hooks(Arc::new(Waits(hook))).tool(FnTool::answers("act", json!("acted")).arc())
+        };
+        let house = House::new(&script, build).await;
+        let turn = house.session().await.send("go").await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        turn.cancel();
+        assert_eq!(turn.finish().await.status, TurnStatus::Aborted, "{hook}");
+        assert_eq!(house.transcript().await.len(), stored, "{hook}");
+    }
 }
