@@ -43,9 +43,11 @@ pub(crate) fn run(figures: &mut Figures) -> Result<()> {
     for (measure, export, input) in [("before-turn", "before_turn", &turn), ("tool-call", "echo", &input)] {
         figures.take(measure, &name("fresh instance"), || {
             let mut fresh = Plugin::new_from_compiled(&compiled)?;
-            Ok(drop(fresh.call::<_, &str>(export, input)?))
+            Ok(fresh.call::<_, String>(export, input).map(drop)?)
         })?;
-        figures.take(measure, &name("kept instance"), || Ok(drop(kept.call::<_, &str>(export, input)?)))?;
+        figures.take(measure, &name("kept instance"), || {
+            Ok(kept.call::<_, String>(export, input).map(drop)?)
+        })?;
     }
     Ok(())
 }
