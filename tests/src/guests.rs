@@ -10,6 +10,12 @@ pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
+/// Where cargo builds.
+#[must_use]
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// Builds the crates once in this process, and returns the file of one of them. Cargo itself keeps processes that do so
 /// at the same time apart.
 ///
@@ -30,14 +36,13 @@ pub fn guest(package: &str) -> PathBuf {
             "wasm32-wasip2",
             "--quiet",
         ]);
-        for package in ["calc", "clock", "courier", "gate", "house-rules", "meter", "probe", "rogue"] {
+        for package in ["bench", "calc", "clock", "courier", "gate", "house-rules", "meter", "probe", "rogue"]
+        {
             cargo.args(["-p", package]);
         }
         let done = cargo.stdin(Stdio::null()).status().expect("cargo runs");
         assert!(done.success(), "the guests do not build");
-        let target =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-        target.join("wasm32-wasip2/guest")
+        target().join("wasm32-wasip2/guest")
     });
     folder.join(format!("{}.wasm", package.replace('-', "_")))
 }
