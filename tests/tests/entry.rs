@@ -105,6 +105,16 @@ async fn drop_refuses_and_stores_nothing() {
 }
 
 #[tokio::test]
+async fn of_two_messages_at_once_one_finds_the_session_busy() {
+    let house = House::new(&slow_then(&[]), |agent| agent.concurrency(Concurrency::Drop)).await;
+    let session = house.session().await;
+    let (first, second) = tokio::join!(send(&session, "one"), send(&session, "two"));
+    assert_eq!(second.finish().await.skipped, Some(Skipped::Dropped));
+    assert_eq!(first.finish().await.status, TurnStatus::Completed);
+    assert_eq!(house.transcript().await, ["user: one", "assistant: slow"]);
+}
+
+#[tokio::test]
 async fn debounce_waits_for_a_pause() {
     let (results, requests, transcript) = overlap(Concurrency::Debounce(Duration::from_millis(400))).await;
     assert_eq!(statuses(&results), [DONE, skipped(Skipped::Superseded), DONE]);

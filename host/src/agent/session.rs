@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, oneshot};
 use uuid::Uuid;
 
 use super::concurrency::Concurrency;
@@ -10,7 +10,7 @@ use super::stream::{Skipped, TurnResult, TurnStream};
 use super::{AnswerError, ChatRequest, EntryError, SessionEvent};
 use crate::driver::{Arrival, ClientAnswer};
 use crate::store::LastRequest;
-use crate::turn::{Json, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
+use crate::turn::{Json, ToolDefinition, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
 
 /// One conversation. Clones, and sessions of one agent opened under one name, are the same. What waits to be taken up
 /// waits as long as somebody holds the session.
@@ -71,29 +71,12 @@ impl Session {
             return Ok(TurnStream::skipped(admission.request_id, Skipped::Empty));
         }
         let number = live.submissions.next();
-        let stored = async {
-            let history = live.messages().await?;
-            let mut new = Vec::new();
-            for message in reconcile(&history, messages) {
-                live.put(&message, None).await?;
-                if message.role == UiRole::User {
-                    new.push(message);
-                }
-            }
-            let earlier = live.last_request().await?;
-            let last =
-                LastRequest { body, client_tools: client_tools.unwrap_or(earlier.client_tools.clone()) };
-            if last != earlier {
-                live.setup.store.set_last_request(self.name(), &last).await?;
-            }
-            Ok::<_, EntryError>((new, last))
-        };
-        let (arrival, last) = match stored.await {
-            Ok((new, last)) => (Arrival::Stored(new), last),
-            Err(error) => (Arrival::Failed(error.to_string()), LastRequest::default()),
-        };
-        Ok(live.admit(admission, move |live, admission| {
+        // In the queue before it is stored: whoever sends meanwhile finds the session busy.
+        let (stored, arrived) = oneshot::channel();
+        let stream = live.admit(admission, move |live, admission| {
             Box::pin(async move {
+                // Whoever sent it went away before it was stored.
+                let Ok((arrival, last)) = arrived.await else { return Plan::Skip(Skipped::Empty) };
                 if !live.submissions.is_due(number, overlapping, policy).await {
                     return Plan::Skip(Skipped::Superseded);
                 }
@@ -101,7 +84,38 @@ impl Session {
                 input.merge = policy == Concurrency::Merge;
                 Plan::Run(Box::new(input))
             })
-        }))
+        });
+        let arrival = match self.store(messages, body, client_tools).await {
+            Ok((new, last)) => (Arrival::Stored(new), last),
+            Err(error) => (Arrival::Failed(error.to_string()), LastRequest::default()),
+        };
+        // The turn is there as long as its stream is.
+        let _ = stored.send(arrival);
+        Ok(stream)
+    }
+
+    /// Stores what a request brings, and says what of it is new.
+    async fn store(
+        &self,
+        messages: Vec<UiMessage>,
+        body: Option<Json>,
+        client_tools: Option<Vec<ToolDefinition>>,
+    ) -> Result<(Vec<UiMessage>, LastRequest), EntryError> {
+        let live = &self.live;
+        let history = live.messages().await?;
+        let mut new = Vec::new();
+        for message in reconcile(&history, messages) {
+            live.put(&message, None).await?;
+            if message.role == UiRole::User {
+                new.push(message);
+            }
+        }
+        let earlier = live.last_request().await?;
+        let last = LastRequest { body, client_tools: client_tools.unwrap_or(earlier.client_tools.clone()) };
+        if last != earlier {
+            live.setup.store.set_last_request(self.name(), &last).await?;
+        }
+        Ok((new, last))
     }
 
     /// Adds messages and answers them, and waits for the answer. `messages` makes them from the conversation when the
