@@ -9,8 +9,8 @@ use super::reconcile::reconcile;
 use super::stream::{Skipped, TurnResult, TurnStream};
 use super::{AnswerError, ChatRequest, EntryError, SessionEvent};
 use crate::driver::{Arrival, ClientAnswer};
-use crate::store::LastRequest;
-use crate::turn::{Json, ToolDefinition, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
+use crate::store::{Incoming, LastRequest, Received};
+use crate::turn::{Json, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
 
 /// One conversation. Clones, and sessions of one agent opened under one name, are the same. What waits to be taken up
 /// waits as long as somebody holds the session.
@@ -85,37 +85,18 @@ impl Session {
                 Plan::Run(Box::new(input))
             })
         });
-        let arrival = match self.store(messages, body, client_tools).await {
-            Ok((new, last)) => (Arrival::Stored(new), last),
+        let reconcile = Box::new(|history: &[UiMessage]| reconcile(history, messages));
+        let incoming = Incoming { reconcile, body, client_tools };
+        let arrival = match live.setup.store.receive(self.name(), incoming).await {
+            Ok(Received { stored, last }) => {
+                let new = stored.into_iter().filter(|message| message.role == UiRole::User).collect();
+                (Arrival::Stored(new), last)
+            }
             Err(error) => (Arrival::Failed(error.to_string()), LastRequest::default()),
         };
         // The turn is there as long as its stream is.
         let _ = stored.send(arrival);
         Ok(stream)
-    }
-
-    /// Stores what a request brings, and says what of it is new.
-    async fn store(
-        &self,
-        messages: Vec<UiMessage>,
-        body: Option<Json>,
-        client_tools: Option<Vec<ToolDefinition>>,
-    ) -> Result<(Vec<UiMessage>, LastRequest), EntryError> {
-        let live = &self.live;
-        let history = live.messages().await?;
-        let mut new = Vec::new();
-        for message in reconcile(&history, messages) {
-            live.put(&message, None).await?;
-            if message.role == UiRole::User {
-                new.push(message);
-            }
-        }
-        let earlier = live.last_request().await?;
-        let last = LastRequest { body, client_tools: client_tools.unwrap_or(earlier.client_tools.clone()) };
-        if last != earlier {
-            live.setup.store.set_last_request(self.name(), &last).await?;
-        }
-        Ok((new, last))
     }
 
     /// Adds messages and answers them, and waits for the answer. `messages` makes them from the conversation when the

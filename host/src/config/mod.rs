@@ -54,7 +54,8 @@ pub struct Extensions {
     pub dir: Option<PathBuf>,
     /// Names of those that come first; the others follow by file name.
     pub order: Vec<String>,
-    /// Instances of all of them together at once; 2,000 unless set.
+    /// Instances of all of them together at once, for turns, and as many for tool calls; 2,000 unless set, which is
+    /// also the most.
     pub instances: Option<NonZeroUsize>,
 }
 

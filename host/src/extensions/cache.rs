@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use super::engine::{Sandbox, Side};
 use super::manifest::Manifest;
 
 /// The folder of compiled components, owned by the host alone.
@@ -40,11 +41,14 @@ impl Cache {
         self.folder.join(format!("{digest}-{:016x}.{suffix}", self.fingerprint))
     }
 
-    pub(super) fn get(&self, engine: &Engine, digest: &str) -> Option<Entry> {
+    /// An entry, and the side that has what the component asks for.
+    pub(super) fn get<'a>(&self, sandbox: &'a Sandbox, digest: &str) -> Option<(Entry, &'a Side)> {
         let manifest = fs::read(self.path(digest, "json")).ok()?;
         let manifest = serde_json::from_slice(&manifest).ok()?;
-        let component = load_compiled(engine, &self.path(digest, "cwasm")).ok()?;
-        Some(Entry { component, manifest })
+        let path = self.path(digest, "cwasm");
+        let load = |side: &'a Side| Some((load_compiled(&side.engine, &path).ok()?, side));
+        let (component, side) = sandbox.sides().find_map(load)?;
+        Some((Entry { component, manifest }, side))
     }
 
     /// Keeps an entry. The manifest goes last: an entry without one is not found.

@@ -6,7 +6,6 @@ use parking_lot::Mutex;
 
 use super::bindings::ExtensionPre;
 use super::bridge::Bridge;
-use super::engine::Sandbox;
 use super::grant::Grant;
 use super::health::{Health, Keeper};
 use super::instance::Instance;
@@ -34,11 +33,12 @@ pub struct Extension {
     pub limits: Limits,
     /// What it may do: what it asks for and the operator grants.
     pub grant: Grant,
-    pub(super) sandbox: Sandbox,
     pub(super) pre: ExtensionPre<State>,
     pub(super) identity: Identity,
     /// Room for its instances.
     pub(super) pool: Pool,
+    /// Room for those of all extensions.
+    pub(super) all: Pool,
     pub(super) keeper: Arc<Keeper>,
     /// Where the turns that run now are told of calls, by request id: a tool is the same for all of them.
     pub(super) listeners: Mutex<HashMap<String, Arc<dyn Events>>>,
@@ -87,10 +87,10 @@ impl Extension {
         of: Use,
         meter: &mut Meter,
     ) -> Result<Instance, Failure> {
-        let place = self.pool.place(&self.sandbox.pool, of, meter).await?;
+        let place = self.pool.place(&self.all, of, meter).await?;
         let identity = Identity { session, ..self.identity.clone() };
         let state = State::new(identity, &self.limits, bridge).map_err(Failure::Link)?;
-        Instance::new(&self.sandbox, &self.pre, state, &self.limits, Some(place), meter).await
+        Instance::new(&self.pre, state, &self.limits, Some(place), meter).await
     }
 
     /// How it fares: over all turns of this process, and what earlier ones have left, once it was called or

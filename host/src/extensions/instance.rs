@@ -3,7 +3,7 @@ use wasmtime::{CallHook, CallHookHandler, Store, StoreContextMut};
 
 use super::bindings::{Extension as Guest, ExtensionPre};
 use super::cause::cause;
-use super::engine::{Sandbox, YIELD_INTERVAL};
+use super::engine::YIELD_INTERVAL;
 use super::limits::Limits;
 use super::meter::Meter;
 use super::pool::Place;
@@ -22,14 +22,13 @@ pub(super) struct Instance {
 impl Instance {
     /// Makes one, with the fuel and the time of the call that it is made for.
     pub(super) async fn new(
-        sandbox: &Sandbox,
         pre: &ExtensionPre<State>,
         state: State,
         limits: &Limits,
         place: Option<Place>,
         meter: &mut Meter,
     ) -> Result<Self, Failure> {
-        let mut store = Store::new(&sandbox.engine, state);
+        let mut store = Store::new(pre.engine(), state);
         store.limiter(|state| &mut state.memory);
         store.set_hostcall_fuel(limits.lift_bytes);
         store.set_max_component_handles(limits.handles);

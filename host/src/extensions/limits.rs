@@ -25,7 +25,7 @@ pub struct Limits {
     pub tool_timeout_ms: u64,
     /// All linear memories of an instance together, in bytes. 128 MiB: an interpreter with its heap fits.
     pub memory_bytes: usize,
-    /// Elements of one table. 100,000: a large program's function table fits.
+    /// Elements of one table, never more than a million. 100,000: a large program's function table fits.
     pub table_elements: usize,
     /// Core instances that one component is made of, and as many memories and as many tables. 64: composed components
     /// with adapters fit, and one of many small parts is as costly as a large one.
@@ -106,6 +106,14 @@ impl Limits {
 
     /// The deepest JSON that a guest may answer: serde_json reads 127 levels.
     const JSON_DEPTH: usize = 100;
+
+    /// What a table's slot holds.
+    pub(super) const TABLE_ELEMENTS: usize = 1_000_000;
+
+    /// How large a table may be, in elements.
+    pub(super) fn table_elements(&self) -> usize {
+        self.table_elements.min(Self::TABLE_ELEMENTS)
+    }
 
     /// How deep JSON may be.
     pub(super) fn json_depth(&self) -> usize {

@@ -13,7 +13,7 @@ use super::advice;
 use super::bindings::ExtensionPre;
 use super::bridge::NoBridge;
 use super::cache::{self, Cache, Entry};
-use super::engine::Sandbox;
+use super::engine::{INSTANCES, Sandbox, Side};
 use super::error::{LoadError, LoadReason};
 use super::extension::{Extension, ExtensionSettings};
 use super::health::Keeper;
@@ -124,10 +124,10 @@ impl Loader {
     }
 
     /// Instances of all extensions together at once, for turns, and as many for tool calls; a call beyond that waits,
-    /// within its own time. 2,000 unless set.
+    /// within its own time. 2,000 unless set, which is also the most.
     #[must_use]
     pub fn instances(mut self, instances: usize) -> Self {
-        self.sandbox.pool = Pool::new(instances);
+        self.sandbox.pool = Pool::new(instances.min(INSTANCES));
         self
     }
 
@@ -221,8 +221,9 @@ impl Loader {
         // Off the runtime's threads, and several files at once: it is all computing.
         let (bytes, digest, cached) = blocking(move || {
             let digest = cache::digest(&bytes);
-            let entry = cache.and_then(|cache| cache.get(&sandbox.engine, &digest));
-            let cached = entry.map(|entry| link(&sandbox, &entry.component).map(|pre| (pre, entry.manifest)));
+            let entry = cache.as_ref().and_then(|cache| cache.get(&sandbox, &digest));
+            let cached =
+                entry.map(|(entry, side)| link(side, &entry.component).map(|pre| (pre, entry.manifest)));
             (bytes, digest, cached)
         })
         .await?;
@@ -244,10 +245,10 @@ impl Loader {
         self.progress.compiling(file);
         let sandbox = self.sandbox.clone();
         let compiled = blocking(move || {
-            let component = Component::from_binary(&sandbox.engine, &bytes)
-                .map_err(|error| LoadReason::Invalid(format!("{error:#}")))?;
-            check_world(&sandbox.engine, &component)?;
-            let pre = link(&sandbox, &component)?;
+            let (component, side) =
+                sandbox.compile(&bytes).map_err(|error| LoadReason::Invalid(format!("{error:#}")))?;
+            check_world(&side.engine, &component)?;
+            let pre = link(side, &component)?;
             Ok((component, pre))
         })
         .await
@@ -276,7 +277,7 @@ impl Loader {
         };
         let state = State::new(identity, &limits, Arc::new(NoBridge)).map_err(Failure::Link)?;
         let mut meter = Meter::new(limits.fuel_per_call, Limits::DESCRIBE_TIMEOUT);
-        let mut instance = Instance::new(&self.sandbox, pre, state, &limits, None, &mut meter).await?;
+        let mut instance = Instance::new(pre, state, &limits, None, &mut meter).await?;
         guarded!(&mut instance, &mut meter, &limits, |guest, store| {
             guest.lathe_extension_extension_manifest().call_describe(store)
         })
@@ -323,7 +324,7 @@ impl Loader {
             listeners: Mutex::default(),
             limits: settings.limits,
             grant,
-            sandbox: self.sandbox.clone(),
+            all: self.sandbox.pool.clone(),
             file,
             digest,
             manifest,
@@ -341,7 +342,7 @@ impl Loader {
         let bytes =
             tokio::fs::read(file).await.map_err(|error| failed(LoadReason::Read(error.to_string())))?;
         check_header(&bytes).map_err(failed)?;
-        let engine = &self.sandbox.engine;
+        let engine = self.sandbox.engine();
         let component = Component::from_binary(engine, &bytes)
             .map_err(|error| failed(LoadReason::Invalid(format!("{error:#}"))))?;
         let names = component.component_type();
@@ -366,9 +367,8 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.map_err(|error| LoadReason::Invalid(error.to_string()))
 }
 
-fn link(sandbox: &Sandbox, component: &Component) -> Result<ExtensionPre<State>, LoadReason> {
-    let linked = sandbox.linker.instantiate_pre(component).and_then(ExtensionPre::new);
-    linked.map_err(|error| LoadReason::Link(format!("{error:#}")))
+fn link(side: &Side, component: &Component) -> Result<ExtensionPre<State>, LoadReason> {
+    side.link(component).map_err(|error| LoadReason::Link(format!("{error:#}")))
 }
 
 /// Tells what is no component from what is a broken one, by the first eight bytes.

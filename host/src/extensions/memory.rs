@@ -26,7 +26,7 @@ impl MemoryLimiter {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
             limit: limits.memory_bytes,
-            table_elements: limits.table_elements,
+            table_elements: limits.table_elements(),
             parts: limits.parts,
             used: 0,
             refused: None,

@@ -1,6 +1,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::panic::{caught, panic_message};
@@ -429,9 +430,7 @@ impl Dispatcher {
 
     /// Waits until every extension has seen everything.
     pub async fn flush(&self) {
-        for extension in &self.extensions {
-            extension.flush().await;
-        }
+        join_all(self.extensions.iter().map(|extension| extension.flush())).await;
     }
 
     fn subscribers(&self, hook: Hook) -> impl Iterator<Item = &dyn Subscriber> {

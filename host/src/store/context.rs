@@ -1,22 +1,19 @@
 //! The context blocks of sessions.
 
-use super::{SqliteStore, StoreError};
+use rusqlite::{Connection, OptionalExtension};
 
-pub(super) async fn get(
-    store: &SqliteStore,
-    session: &str,
-    label: &str,
-) -> Result<Option<String>, StoreError> {
-    let text = sqlx::query_scalar("SELECT text FROM context_blocks WHERE session = ? AND label = ?")
-        .bind(session)
-        .bind(label)
-        .fetch_optional(&store.pool)
-        .await?;
+use super::StoreError;
+
+pub(super) fn get(connection: &Connection, session: &str, label: &str) -> Result<Option<String>, StoreError> {
+    let text = connection
+        .prepare_cached("SELECT text FROM context_blocks WHERE session = ? AND label = ?")?
+        .query_row([session, label], |row| row.get(0))
+        .optional()?;
     Ok(text)
 }
 
-pub(super) async fn set(
-    store: &SqliteStore,
+pub(super) fn set(
+    connection: &Connection,
     session: &str,
     label: &str,
     text: &str,
@@ -28,8 +25,7 @@ pub(super) async fn set(
     } else {
         "UPDATE context_blocks SET text = ?3 WHERE session = ?1 AND label = ?2"
     };
-    let done = sqlx::query(statement).bind(session).bind(label).bind(text).execute(&store.pool).await?;
-    Ok(done.rows_affected() > 0)
+    Ok(connection.prepare_cached(statement)?.execute([session, label, text])? > 0)
 }
 
 #[cfg(test)]

@@ -4,8 +4,11 @@
 
 mod context;
 mod health;
+mod messages;
+mod schema;
 mod sqlite;
 mod storage;
+mod worker;
 
 use std::path::PathBuf;
 
@@ -35,8 +38,9 @@ pub trait Store: Send + Sync {
     /// What the last client request of a session said beyond its message; the default if there was none.
     async fn last_request(&self, session: &str) -> Result<LastRequest, StoreError>;
 
-    /// Keeps it for the turns that follow without a client's request.
-    async fn set_last_request(&self, session: &str, request: &LastRequest) -> Result<(), StoreError>;
+    /// Stores a client's request in one transaction: its messages at the end of the conversation, and what it says
+    /// beyond them.
+    async fn receive(&self, session: &str, incoming: Incoming) -> Result<Received, StoreError>;
 
     /// The value of an extension's key.
     async fn value(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
@@ -96,6 +100,25 @@ pub struct LastRequest {
     pub client_tools: Vec<ToolDefinition>,
 }
 
+/// What a client sends.
+pub struct Incoming {
+    /// Says what is to be stored, from the conversation as it is then.
+    pub reconcile: Box<dyn FnOnce(&[UiMessage]) -> Vec<UiMessage> + Send>,
+    /// Custom fields, an object.
+    pub body: Option<Json>,
+    /// Tools that the client runs; without them those of its last request stay.
+    pub client_tools: Option<Vec<ToolDefinition>>,
+}
+
+/// What came of [`Store::receive`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received {
+    /// The messages that are new or have changed.
+    pub stored: Vec<UiMessage>,
+    /// What the request says beyond them, as it is kept.
+    pub last: LastRequest,
+}
+
 /// What came of [`Store::increment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Increment {
@@ -148,7 +171,10 @@ pub enum StoreError {
         /// Which is missing.
         parent: String,
     },
+    /// The store was closed, or its thread could not go on.
+    #[error("the database is closed")]
+    Closed,
     /// Anything else, in the database's words.
     #[error("the database failed: {0}")]
-    Database(#[from] sqlx::Error),
+    Database(#[from] rusqlite::Error),
 }

@@ -1,26 +1,24 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
+use rusqlite::{Connection, OpenFlags};
 
-use super::{Increment, LastRequest, Store, StoreError, context, health, storage};
+use super::worker::Worker;
+use super::{
+    Incoming, Increment, LastRequest, Received, Store, StoreError, context, health, messages, schema, storage,
+};
 use crate::turn::UiMessage;
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
-
 /// How long a writer waits for another process to finish. 5 s: a write takes well under a millisecond.
-const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+const BUSY: Duration = Duration::from_secs(5);
 
-/// Readers at once. Writers take turns by SQLite's own lock.
-const CONNECTIONS: u32 = 4;
-
-/// A store in one SQLite file, in WAL mode.
+/// A store in one SQLite file, in WAL mode: a thread that writes, and one that reads beside it.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    pub(super) pool: SqlitePool,
+    writer: Arc<Worker>,
+    reader: Arc<Worker>,
 }
 
 impl SqliteStore {
@@ -30,158 +28,74 @@ impl SqliteStore {
     ///
     /// If the file is no database, belongs to a newer host, or cannot be opened or written.
     pub async fn open(file: &Path) -> Result<Self, StoreError> {
-        let failed = |reason: String| StoreError::Open { file: file.to_owned(), reason };
-        if let Some(folder) = file.parent() {
-            tokio::fs::create_dir_all(folder).await.map_err(|error| failed(error.to_string()))?;
-        }
-        let options = SqliteConnectOptions::new()
-            .filename(file)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            // Safe when the process dies, which is what a crash of the host is.
-            .synchronous(SqliteSynchronous::Normal)
-            .busy_timeout(BUSY)
-            .foreign_keys(true);
-        let pool = SqlitePoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .connect_with(options)
-            .await
-            .map_err(|error| failed(said(&error)))?;
-        let store = Self { pool };
-        let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
-        match MIGRATIONS.run(&store.pool).await {
-            Ok(()) => Ok(store),
-            Err(MigrateError::VersionMissing(found)) if found > known => {
-                Err(StoreError::Newer { file: file.to_owned(), found, known })
+        let file = file.to_owned();
+        let opened = tokio::task::spawn_blocking(move || Self::open_now(file)).await;
+        opened.unwrap_or(Err(StoreError::Closed))
+    }
+
+    fn open_now(file: PathBuf) -> Result<Self, StoreError> {
+        let opened = || -> anyhow::Result<_> {
+            if let Some(folder) = file.parent() {
+                std::fs::create_dir_all(folder)?;
             }
-            Err(error) => Err(failed(error.to_string())),
-        }
+            let mut writer = Connection::open(&file)?;
+            writer.busy_timeout(BUSY)?;
+            writer.pragma_update(None, "journal_mode", "wal")?;
+            // Safe when the process dies, which is what a crash of the host is.
+            writer.pragma_update(None, "synchronous", "normal")?;
+            writer.pragma_update(None, "foreign_keys", true)?;
+            schema::migrate(&mut writer)?;
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let reader = Connection::open_with_flags(&file, flags)?;
+            reader.busy_timeout(BUSY)?;
+            Ok(Self { writer: Arc::new(Worker::new(writer)?), reader: Arc::new(Worker::new(reader)?) })
+        };
+        opened().map_err(|error| match error.downcast::<schema::Newer>() {
+            Ok(schema::Newer { found, known }) => StoreError::Newer { file, found, known },
+            Err(error) => StoreError::Open { file, reason: error.to_string() },
+        })
     }
 
     /// Closes the file, with everything written into it.
     pub async fn close(&self) {
-        self.pool.close().await;
+        self.reader.close().await;
+        self.writer.close().await;
     }
-}
 
-/// The database's own words, without sqlx's around them.
-fn said(error: &sqlx::Error) -> String {
-    error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
+    /// For tests: one statement, as nobody else would say it.
+    #[cfg(test)]
+    pub(super) async fn execute(&self, statement: &'static str) {
+        self.writer.write(|connection| Ok(connection.execute(statement, [])?)).await.unwrap();
+    }
 }
 
 #[async_trait]
 impl Store for SqliteStore {
     async fn messages(&self, session: &str) -> Result<Vec<UiMessage>, StoreError> {
-        let rows: Vec<(String, String)> = sqlx::query_as(
-            "WITH RECURSIVE path (number) AS ( \
-                 SELECT leaf_number FROM sessions WHERE name = ? AND leaf_number IS NOT NULL \
-                 UNION ALL SELECT parent_number FROM messages JOIN path USING (number) \
-                 WHERE parent_number IS NOT NULL) \
-             SELECT message_id, body FROM messages JOIN path USING (number) ORDER BY number",
-        )
-        .bind(session)
-        .fetch_all(&self.pool)
-        .await?;
-        rows.into_iter()
-            .map(|(message, body)| {
-                serde_json::from_str(&body).map_err(|error| StoreError::Row {
-                    session: session.to_owned(),
-                    message,
-                    reason: error.to_string(),
-                })
-            })
-            .collect()
+        let session = session.to_owned();
+        self.reader.read(move |connection| messages::all(connection, &session)).await
     }
 
     async fn put(&self, session: &str, message: &UiMessage, parent: Option<&str>) -> Result<(), StoreError> {
-        let body = serde_json::to_string(message).map_err(|error| StoreError::Row {
-            session: session.to_owned(),
-            message: message.id.clone(),
-            reason: error.to_string(),
-        })?;
-        let role = serde_json::to_value(message.role).unwrap_or_default();
-        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
-        sqlx::query("INSERT INTO sessions (name) VALUES (?) ON CONFLICT (name) DO NOTHING")
-            .bind(session)
-            .execute(&mut *transaction)
-            .await?;
-        let replaced = sqlx::query(
-            "UPDATE messages SET role = ?3, body = ?4 \
-             WHERE session_id = (SELECT id FROM sessions WHERE name = ?1) AND message_id = ?2",
-        )
-        .bind(session)
-        .bind(&message.id)
-        .bind(role.as_str())
-        .bind(&body)
-        .execute(&mut *transaction)
-        .await?;
-        if replaced.rows_affected() > 0 {
-            transaction.commit().await?;
-            return Ok(());
-        }
-        let (session_id, leaf): (i64, Option<i64>) =
-            sqlx::query_as("SELECT id, leaf_number FROM sessions WHERE name = ?")
-                .bind(session)
-                .fetch_one(&mut *transaction)
-                .await?;
-        let parent_number = match parent {
-            None => leaf,
-            Some(parent) => {
-                let found: Option<(i64,)> =
-                    sqlx::query_as("SELECT number FROM messages WHERE session_id = ? AND message_id = ?")
-                        .bind(session_id)
-                        .bind(parent)
-                        .fetch_optional(&mut *transaction)
-                        .await?;
-                let missing =
-                    || StoreError::Parent { session: session.to_owned(), parent: parent.to_owned() };
-                Some(found.ok_or_else(missing)?.0)
-            }
-        };
-        let added = sqlx::query(
-            "INSERT INTO messages (session_id, message_id, parent_number, role, body) VALUES (?, ?, ?, ?, ?)",
-        )
-        .bind(session_id)
-        .bind(&message.id)
-        .bind(parent_number)
-        .bind(role.as_str())
-        .bind(body)
-        .execute(&mut *transaction)
-        .await?;
-        sqlx::query("UPDATE sessions SET leaf_number = ? WHERE id = ?")
-            .bind(added.last_insert_rowid())
-            .bind(session_id)
-            .execute(&mut *transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(())
+        let (session, message, parent) = (session.to_owned(), message.clone(), parent.map(str::to_owned));
+        self.writer
+            .write(move |connection| messages::put(connection, &session, &message, parent.as_deref()))
+            .await
+    }
+
+    async fn receive(&self, session: &str, incoming: Incoming) -> Result<Received, StoreError> {
+        let session = session.to_owned();
+        self.writer.write(move |connection| messages::receive(connection, &session, incoming)).await
     }
 
     async fn last_request(&self, session: &str) -> Result<LastRequest, StoreError> {
-        let found: Option<(Option<String>,)> =
-            sqlx::query_as("SELECT last_request FROM sessions WHERE name = ?")
-                .bind(session)
-                .fetch_optional(&self.pool)
-                .await?;
-        // A request that this version cannot read is as good as none: the next one replaces it.
-        let read = |text: String| serde_json::from_str(&text).ok();
-        Ok(found.and_then(|(text,)| text).and_then(read).unwrap_or_default())
-    }
-
-    async fn set_last_request(&self, session: &str, request: &LastRequest) -> Result<(), StoreError> {
-        sqlx::query(
-            "INSERT INTO sessions (name, last_request) VALUES (?1, ?2) \
-             ON CONFLICT (name) DO UPDATE SET last_request = excluded.last_request",
-        )
-        .bind(session)
-        .bind(serde_json::to_string(request).unwrap_or_default())
-        .execute(&self.pool)
-        .await?;
-        Ok(())
+        let session = session.to_owned();
+        self.reader.read(move |connection| messages::last_request(connection, &session)).await
     }
 
     async fn value(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        storage::value(self, extension, key).await
+        let (extension, key) = (extension.to_owned(), key.to_owned());
+        self.reader.read(move |connection| storage::value(connection, &extension, &key)).await
     }
 
     async fn set_value(
@@ -191,15 +105,18 @@ impl Store for SqliteStore {
         value: &[u8],
         limit: u64,
     ) -> Result<bool, StoreError> {
-        storage::set(self, extension, key, value, limit).await
+        let (extension, key, value) = (extension.to_owned(), key.to_owned(), value.to_owned());
+        self.writer.write(move |connection| storage::set(connection, &extension, &key, &value, limit)).await
     }
 
     async fn delete_value(&self, extension: &str, key: &str) -> Result<bool, StoreError> {
-        storage::delete(self, extension, key).await
+        let (extension, key) = (extension.to_owned(), key.to_owned());
+        self.writer.write(move |connection| storage::delete(connection, &extension, &key)).await
     }
 
     async fn keys(&self, extension: &str, prefix: &str) -> Result<Vec<String>, StoreError> {
-        storage::keys(self, extension, prefix).await
+        let (extension, prefix) = (extension.to_owned(), prefix.to_owned());
+        self.reader.read(move |connection| storage::keys(connection, &extension, &prefix)).await
     }
 
     async fn increment(
@@ -209,11 +126,15 @@ impl Store for SqliteStore {
         delta: i64,
         limit: u64,
     ) -> Result<Increment, StoreError> {
-        storage::increment(self, extension, key, delta, limit).await
+        let (extension, key) = (extension.to_owned(), key.to_owned());
+        self.writer
+            .write(move |connection| storage::increment(connection, &extension, &key, delta, limit))
+            .await
     }
 
     async fn context(&self, session: &str, label: &str) -> Result<Option<String>, StoreError> {
-        context::get(self, session, label).await
+        let (session, label) = (session.to_owned(), label.to_owned());
+        self.reader.read(move |connection| context::get(connection, &session, &label)).await
     }
 
     async fn set_context(
@@ -223,15 +144,18 @@ impl Store for SqliteStore {
         text: &str,
         create: bool,
     ) -> Result<bool, StoreError> {
-        context::set(self, session, label, text, create).await
+        let (session, label, text) = (session.to_owned(), label.to_owned(), text.to_owned());
+        self.writer.write(move |connection| context::set(connection, &session, &label, &text, create)).await
     }
 
     async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError> {
-        health::get(self, extension).await
+        let extension = extension.to_owned();
+        self.reader.read(move |connection| health::get(connection, &extension)).await
     }
 
     async fn set_health(&self, extension: &str, health: &str) -> Result<(), StoreError> {
-        health::set(self, extension, health).await
+        let (extension, health) = (extension.to_owned(), health.to_owned());
+        self.writer.write(move |connection| health::set(connection, &extension, &health)).await
     }
 }
 
@@ -281,10 +205,7 @@ mod tests {
     async fn a_newer_schema_is_refused_and_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder).await;
-        sqlx::query("INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', 1, x'00', 1)")
-            .execute(&store.pool)
-            .await
-            .unwrap();
+        store.execute("PRAGMA user_version = 9999").await;
         store.close().await;
         let error = SqliteStore::open(&folder.path().join("deep/lathe.db")).await.unwrap_err();
         assert!(matches!(error, StoreError::Newer { found: 9999, .. }), "{error}");
@@ -310,7 +231,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = open(&folder).await;
         store.put("a", &UiMessage::user("m7", "x"), None).await.unwrap();
-        sqlx::query("UPDATE messages SET body = '{\"id\": 7}'").execute(&store.pool).await.unwrap();
+        store.execute("UPDATE messages SET body = '{\"id\": 7}'").await;
         let error = store.messages("a").await.unwrap_err().to_string();
         assert!(error.contains("m7"), "{error}");
     }

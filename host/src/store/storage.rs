@@ -1,115 +1,79 @@
 //! The values that extensions keep.
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, OptionalExtension};
 
-use super::{Increment, SqliteStore, StoreError};
+use super::{Increment, StoreError};
 
-pub(super) async fn value(
-    store: &SqliteStore,
+pub(super) fn value(
+    connection: &Connection,
     extension: &str,
     key: &str,
 ) -> Result<Option<Vec<u8>>, StoreError> {
-    let value = sqlx::query_scalar("SELECT value FROM extension_storage WHERE extension = ? AND key = ?")
-        .bind(extension)
-        .bind(key)
-        .fetch_optional(&store.pool)
-        .await?;
+    let value = connection
+        .prepare_cached("SELECT value FROM extension_storage WHERE extension = ? AND key = ?")?
+        .query_row([extension, key], |row| row.get(0))
+        .optional()?;
     Ok(value)
 }
 
-pub(super) async fn set(
-    store: &SqliteStore,
-    extension: &str,
-    key: &str,
-    value: &[u8],
-    limit: u64,
-) -> Result<bool, StoreError> {
-    let mut transaction = store.pool.begin_with("BEGIN IMMEDIATE").await?;
-    let fits = write(&mut transaction, extension, key, value, limit).await?;
-    if fits {
-        transaction.commit().await?;
-    }
-    Ok(fits)
-}
-
 /// Writes a value unless it does not fit beside the extension's others.
-async fn write(
-    transaction: &mut SqliteConnection,
+pub(super) fn set(
+    connection: &Connection,
     extension: &str,
     key: &str,
     value: &[u8],
     limit: u64,
 ) -> Result<bool, StoreError> {
-    let others: i64 = sqlx::query_scalar(
-        "SELECT coalesce(sum(octet_length(key) + length(value)), 0) FROM extension_storage \
-         WHERE extension = ? AND key <> ?",
-    )
-    .bind(extension)
-    .bind(key)
-    .fetch_one(&mut *transaction)
-    .await?;
+    let others: i64 = connection
+        .prepare_cached(
+            "SELECT coalesce(sum(octet_length(key) + length(value)), 0) FROM extension_storage \
+             WHERE extension = ? AND key <> ?",
+        )?
+        .query_row([extension, key], |row| row.get(0))?;
     let size = u64::try_from(others).unwrap_or(0).saturating_add((key.len() + value.len()) as u64);
     if size > limit {
         return Ok(false);
     }
-    sqlx::query("INSERT OR REPLACE INTO extension_storage (extension, key, value) VALUES (?, ?, ?)")
-        .bind(extension)
-        .bind(key)
-        .bind(value)
-        .execute(transaction)
-        .await?;
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO extension_storage (extension, key, value) VALUES (?, ?, ?)")?
+        .execute((extension, key, value))?;
     Ok(true)
 }
 
-pub(super) async fn delete(store: &SqliteStore, extension: &str, key: &str) -> Result<bool, StoreError> {
-    let done = sqlx::query("DELETE FROM extension_storage WHERE extension = ? AND key = ?")
-        .bind(extension)
-        .bind(key)
-        .execute(&store.pool)
-        .await?;
-    Ok(done.rows_affected() > 0)
+pub(super) fn delete(connection: &Connection, extension: &str, key: &str) -> Result<bool, StoreError> {
+    let done = connection
+        .prepare_cached("DELETE FROM extension_storage WHERE extension = ? AND key = ?")?
+        .execute([extension, key])?;
+    Ok(done > 0)
 }
 
-pub(super) async fn keys(
-    store: &SqliteStore,
+pub(super) fn keys(
+    connection: &Connection,
     extension: &str,
     prefix: &str,
 ) -> Result<Vec<String>, StoreError> {
     // Not LIKE: a prefix may hold its wildcards.
-    let keys = sqlx::query_scalar(
+    let mut statement = connection.prepare_cached(
         "SELECT key FROM extension_storage WHERE extension = ?1 AND substr(key, 1, length(?2)) = ?2 ORDER BY key",
-    )
-    .bind(extension)
-    .bind(prefix)
-    .fetch_all(&store.pool)
-    .await?;
+    )?;
+    let keys = statement.query_map([extension, prefix], |row| row.get(0))?.collect::<Result<_, _>>()?;
     Ok(keys)
 }
 
-pub(super) async fn increment(
-    store: &SqliteStore,
+pub(super) fn increment(
+    connection: &Connection,
     extension: &str,
     key: &str,
     delta: i64,
     limit: u64,
 ) -> Result<Increment, StoreError> {
-    let mut transaction = store.pool.begin_with("BEGIN IMMEDIATE").await?;
-    let value: Option<Vec<u8>> =
-        sqlx::query_scalar("SELECT value FROM extension_storage WHERE extension = ? AND key = ?")
-            .bind(extension)
-            .bind(key)
-            .fetch_optional(&mut *transaction)
-            .await?;
-    let now = match value {
+    let now = match value(connection, extension, key)? {
         None => Some(0),
         Some(bytes) => str::from_utf8(&bytes).ok().and_then(|text| text.parse::<i64>().ok()),
     };
     let Some(sum) = now.and_then(|now| now.checked_add(delta)) else { return Ok(Increment::NotANumber) };
-    if !write(&mut transaction, extension, key, sum.to_string().as_bytes(), limit).await? {
-        return Ok(Increment::Full);
-    }
-    transaction.commit().await?;
-    Ok(Increment::Sum(sum))
+    let fits = set(connection, extension, key, sum.to_string().as_bytes(), limit)?;
+    Ok(if fits { Increment::Sum(sum) } else { Increment::Full })
 }
 
 #[cfg(test)]
