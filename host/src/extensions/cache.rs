@@ -40,11 +40,12 @@ impl Cache {
         self.folder.join(format!("{digest}-{:016x}.{suffix}", self.fingerprint))
     }
 
-    pub(super) fn get(&self, engine: &Engine, digest: &str) -> Option<Entry> {
-        let manifest = fs::read(self.path(digest, "json")).ok()?;
-        let manifest = serde_json::from_slice(&manifest).ok()?;
-        let component = load_compiled(engine, &self.path(digest, "cwasm")).ok()?;
-        Some(Entry { component, manifest })
+    pub(super) fn manifest(&self, digest: &str) -> Option<Manifest> {
+        serde_json::from_slice(&fs::read(self.path(digest, "json")).ok()?).ok()
+    }
+
+    pub(super) fn component(&self, engine: &Engine, digest: &str) -> Option<Component> {
+        load_compiled(engine, &self.path(digest, "cwasm")).ok()
     }
 
     /// Keeps an entry. The manifest goes last: an entry without one is not found.
