@@ -119,8 +119,11 @@ impl Watch {
     fn add(&mut self, folder: &Path) -> Result<(), Problem> {
         self.watch(folder)?;
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_passed_over(&entry.file_name()) {
-                self.add(&entry.path())?;
+            let path = entry.path();
+            // A crate may be a link; further in, links could lead round in circles.
+            let is_dir = path.is_dir() && (!path.is_symlink() || folder == self.dir);
+            if is_dir && !is_passed_over(&entry.file_name()) {
+                self.add(&path)?;
             }
         }
         Ok(())

@@ -106,7 +106,8 @@ impl Folder {
         }
         let loaded = self.loader.arrange(opened, &self.extensions, begun);
         let running = loaded.extensions.iter().map(|one| (one.file.clone(), Was::Loaded(one.clone())));
-        let disabled = loaded.disabled.iter().map(|one| (one.file.clone(), Was::Disabled(Box::new(one.clone()))));
+        let disabled =
+            loaded.disabled.iter().map(|one| (one.file.clone(), Was::Disabled(Box::new(one.clone()))));
         self.known = running
             .chain(disabled)
             .map(|(file, was)| {

@@ -1,7 +1,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Key, Table, TableLike, Value};
 
 use crate::cli::problem::Problem;
 use crate::config::{Config, FILE};
@@ -45,8 +45,13 @@ impl Edit {
 
     pub(super) fn enable(&mut self, name: &str, enabled: bool) -> Result<(), Problem> {
         if enabled {
+            let section = &["extension", name];
+            let line = self.table(section)?.get_key_value("enabled");
+            if line.is_some_and(|(key, value)| is_commented(key, value)) {
+                return self.set(section, "enabled", true);
+            }
             // It is the default: a line that says no more than that is not needed.
-            return self.remove(&["extension", name], "enabled");
+            return self.remove(section, "enabled");
         }
         self.set(&["extension", name], "enabled", enabled)
     }
@@ -153,6 +158,13 @@ impl Edit {
     }
 }
 
+/// Whether something is written about a line, before it or behind it.
+fn is_commented(key: &Key, value: &Item) -> bool {
+    let (before, behind) = (key.leaf_decor(), value.as_value().map(Value::decor));
+    let texts = [before.prefix(), behind.and_then(|decor| decor.suffix())];
+    texts.into_iter().flatten().filter_map(|text| text.as_str()).any(|text| text.contains('#'))
+}
+
 /// Whether a table can go: it says nothing, not even in a comment.
 fn is_bare(item: &Item) -> bool {
     match item {
@@ -244,6 +256,8 @@ mod tests {
         assert_eq!(edited(&off, |edit| edit.enable("a", true).unwrap()), "");
         let off = "# why\n[extension.a]\nenabled = false\n";
         assert_eq!(edited(off, |edit| edit.enable("a", true).unwrap()), "# why\n[extension.a]\n");
+        let off = "[extension.a]\nenabled = false # too slow\n";
+        assert_eq!(edited(off, |edit| edit.enable("a", true).unwrap()), off.replace("false", "true"));
         let grant = &["extension", "a", "grant"];
         let granted = edited("model = \"demo\"\n", |edit| {
             edit.set(grant, "messages", true).unwrap();

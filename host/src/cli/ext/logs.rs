@@ -1,9 +1,9 @@
+use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
 use super::find;
 use crate::cli::Done;
 use crate::cli::args::LogsArgs;
-use crate::cli::print::whole;
 use crate::cli::problem::Problem;
 use crate::cli::style::clean;
 use crate::config::Config;
@@ -30,8 +30,7 @@ pub(super) async fn run(args: LogsArgs, mut config: Config) -> Result<Done, Prob
     loop {
         let text: String =
             lines.iter().map(|line| if json { as_json(line) } else { in_words(line) }).collect();
-        whole(&text)?;
-        if !follow {
+        if !print(&text)? || !follow {
             return Ok(Done::Well);
         }
         tokio::select! {
@@ -44,6 +43,16 @@ pub(super) async fn run(args: LogsArgs, mut config: Config) -> Result<Done, Prob
 
 fn read(reader: &mut LogReader) -> Result<Vec<LogLine>, Problem> {
     reader.read().map_err(|error| Problem::new(format!("cannot read the log: {error}")))
+}
+
+/// False if nobody reads any more.
+fn print(text: &str) -> Result<bool, Problem> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Problem::new(format!("cannot write to standard output: {error}"))),
+    }
 }
 
 fn as_json(line: &LogLine) -> String {
