@@ -141,7 +141,7 @@ model       yes                                     -        choose another mode
 fn what_an_extension_says_and_fails_with_is_kept() {
     let folder = Folder::new().with(&["meter", "rogue", "calc"]);
     folder.write("lathe.toml", "[extension.rogue]\nsettings = { do = \"panic\" }\n");
-    for session in ["one", "two"] {
+    for session in ["one", "two", "three"] {
         assert_eq!(folder.lathe(&["run", "--session", session, "hello"]).code, Some(0));
     }
     let logs = |args: &[&str]| folder.lathe(&[&["ext", "logs"], args].concat());
@@ -152,14 +152,14 @@ fn what_an_extension_says_and_fails_with_is_kept() {
     };
     let meter = records(&["meter"]);
     let sessions: Vec<&Value> = meter.iter().map(|record| &record["session"]).collect();
-    assert_eq!(sessions, ["one", "two"], "over restarts");
-    let record = &meter[1];
+    assert_eq!(sessions, ["one", "two", "three"], "over restarts");
+    let record = &meter[2];
     assert_eq!((&record["level"], &record["source"]), (&json!("info"), &json!("guest")));
     let request = record["requestId"].as_str().unwrap();
     let message = record["message"].as_str().unwrap();
     assert!(message.starts_with(&format!("turn {request}: ")), "{message}");
     let time = record["time"].as_str().unwrap();
-    assert_eq!(logs(&["meter", "-n", "1"]), done(&format!("{time} info  two {request} {message}\n")));
+    assert_eq!(logs(&["meter", "-n", "1"]), done(&format!("{time} info  three {request} {message}\n")));
 
     let rogue = records(&["rogue"]);
     let trap = &rogue[0];

@@ -110,8 +110,8 @@ impl Watch {
         match (is_component, is_direct) {
             (true, direct) => direct.then_some(false),
             // A file beside the crates is none of theirs.
-            (false, true) if path.is_file() => None,
-            (false, _) => Some(true),
+            (false, true) => path.is_dir().then_some(true),
+            (false, false) => Some(true),
         }
     }
 

@@ -83,10 +83,10 @@ impl Edit {
                 Item::Value(Value::Array(list)) => {
                     let mut value = Value::from(word.as_str());
                     // In a list with a line for each, on a line of its own.
-                    let last = list.iter().last().and_then(|last| last.decor().prefix().cloned());
-                    match last.filter(|_| list.len() > 1) {
-                        Some(prefix) => {
-                            value.decor_mut().set_prefix(prefix);
+                    let last = list.iter().last().and_then(|last| last.decor().prefix()?.as_str());
+                    match last.and_then(|prefix| prefix.rfind('\n').map(|end| prefix[end..].to_owned())) {
+                        Some(indent) => {
+                            value.decor_mut().set_prefix(indent);
                             list.push_formatted(value);
                         }
                         None => list.push(value),
@@ -109,6 +109,11 @@ impl Edit {
         match list {
             Some(Item::Value(Value::Array(list))) => {
                 list.retain(|value| !word(value).is_some_and(|word| words.contains(&word)));
+                if let Some(first) = list.get_mut(0)
+                    && first.decor().prefix().and_then(|prefix| prefix.as_str()) == Some(" ")
+                {
+                    first.decor_mut().set_prefix("");
+                }
             }
             Some(Item::ArrayOfTables(list)) => {
                 list.retain(|table| !host(table).is_some_and(|host| words.contains(&host)));
@@ -277,15 +282,11 @@ mod tests {
     #[test]
     fn other_ways_to_write_the_same_are_kept() {
         let grant = &["extension", "a", "grant"];
-        for (text, changed) in [
-            ("extension = { a = { } }\n", "extension = { a = { grant = { environment = [\"X\"] } } }\n"),
-            (
-                "extension.a.enabled = true\n",
-                "extension.a.enabled = true\n\n[extension.a.grant]\nenvironment = [\"X\"]\n",
-            ),
-        ] {
-            let text = edited(text, |edit| edit.add(grant, "environment", &words(&["X"])).unwrap());
-            assert_eq!(text, changed);
+        for text in ["extension = { a = { enabled = true } }\n", "extension.a.enabled = true\n"] {
+            let more = edited(text, |edit| edit.add(grant, "environment", &words(&["X"])).unwrap());
+            assert!(more.starts_with(text.split_once(" }").map_or(text, |(start, _)| start)), "{more}");
+            let config = Config::parse(&more, Path::new(FILE)).unwrap();
+            assert_eq!(config.extension["a"].grant.environment, ["X"]);
         }
         let tables = "[[extension.a.grant.network]]\nhost = \"a.org\"\nhttp = true\n";
         let more = edited(tables, |edit| edit.add(grant, "network", &words(&["a.org", "b.org"])).unwrap());

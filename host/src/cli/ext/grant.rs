@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use serde_json::json;
 
 use super::edit::Edit;
@@ -15,7 +17,7 @@ pub(super) async fn grant(args: GrantArgs, mut config: Config) -> Result<Done, P
     let GrantArgs { name, permissions, all, place } = args;
     let manifest = find(place, &mut config, &name).await?;
     let before = written(&config, &name);
-    let wanted = if all { asked(&manifest, &before)? } else { parsed(&permissions)? };
+    let wanted = if all { asked(&manifest, &before, &config)? } else { parsed(&permissions)? };
     if wanted.is_empty() {
         return whole(&shown(&manifest, &before));
     }
@@ -96,7 +98,7 @@ fn parsed(permissions: &[String]) -> Result<Vec<Permission>, Problem> {
 }
 
 /// Everything that an extension asks for. A folder has to be there already: nobody but the operator knows which.
-fn asked(manifest: &Manifest, granted: &Grant) -> Result<Vec<Permission>, Problem> {
+fn asked(manifest: &Manifest, granted: &Grant, config: &Config) -> Result<Vec<Permission>, Problem> {
     let asked = json!(manifest.permissions);
     let wanted = PERMISSIONS.iter().filter_map(|&(name, kind, _)| {
         let values = words(asked.get(name)?);
@@ -115,7 +117,10 @@ fn asked(manifest: &Manifest, granted: &Grant) -> Result<Vec<Permission>, Proble
             ))
             .hint(format!("first `lathe ext grant {} workspace=DIR:{access}`", manifest.name)));
         };
-        permission.values = vec![format!("{}:{access}", workspace.dir.display())];
+        // As it stands in the file, which is where a relative one is taken from.
+        let folder = config.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let dir = workspace.dir.strip_prefix(folder).unwrap_or(&workspace.dir);
+        permission.values = vec![format!("{}:{access}", dir.display())];
     }
     Ok(wanted)
 }
