@@ -13,6 +13,7 @@ pub mod config;
 mod driver;
 pub mod extensions;
 pub mod hooks;
+pub mod logs;
 pub mod model;
 pub mod store;
 pub mod tools;

@@ -1,10 +1,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
+
 use super::{Agent, BuildError, Concurrency};
-use crate::driver::{FindModel, QueueMode, Setup, StoreBridge};
+use crate::driver::{Active, FindModel, QueueMode, Setup, StoreBridge};
 use crate::extensions::{Bridge, Extension};
 use crate::hooks::Hooks;
+use crate::logs::Logs;
 use crate::model::{DemoModel, LanguageModel};
 use crate::store::Store;
 use crate::tools::{Tool, ToolSet};
@@ -28,6 +31,7 @@ pub struct AgentBuilder {
     concurrency: Concurrency,
     hooks: Vec<Arc<dyn Hooks>>,
     extensions: Vec<Arc<Extension>>,
+    logs: Option<Logs>,
     store: Arc<dyn Store>,
 }
 
@@ -48,6 +52,7 @@ impl AgentBuilder {
             concurrency: Concurrency::default(),
             hooks: Vec::new(),
             extensions: Vec::new(),
+            logs: None,
             store,
         }
     }
@@ -155,38 +160,40 @@ impl AgentBuilder {
         self
     }
 
+    /// Where what extensions log is kept, and what they fail with; nowhere unless set.
+    #[must_use]
+    pub fn logs(mut self, logs: Logs) -> Self {
+        self.logs = Some(logs);
+        self
+    }
+
     /// Builds it.
     ///
     /// # Errors
     ///
     /// If two tools have one name.
     pub fn build(self) -> Result<Agent, BuildError> {
-        let bridge: Arc<dyn Bridge> = Arc::new(StoreBridge(self.store.clone()));
-        let mut tools = ToolSet::default();
-        let of_extensions = self.extensions.iter().flat_map(|extension| extension.tools(&bridge));
-        for tool in self.tools.into_iter().chain(of_extensions) {
-            tools.add(tool)?;
-        }
+        let bridge: Arc<dyn Bridge> = Arc::new(StoreBridge::new(self.store.clone(), self.logs));
         let mut reserve = ToolSet::default();
         for tool in self.reserve {
             reserve.add(tool)?;
         }
+        let active = Active::new(&self.tools, &reserve, self.extensions, &bridge)?;
         let setup = Setup {
             model: self.model,
             models: self.models,
             max_steps: self.max_steps,
             reasoning_effort: self.reasoning_effort,
             stall_timeout: self.stall_timeout,
-            all_tools: tools.with(&reserve)?,
-            tools,
+            tools: self.tools,
             reserve,
             sequential: self.sequential,
             steering: self.steering,
             follow_ups: self.follow_ups,
             hooks: self.hooks.into(),
-            extensions: self.extensions,
             store: self.store,
             bridge,
+            active: RwLock::new(Arc::new(active)),
         };
         Ok(Agent::new(setup, self.system, self.concurrency))
     }

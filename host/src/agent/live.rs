@@ -16,6 +16,7 @@ use crate::driver::{
     Arrival, ClientAnswers, Conversation, EventSender, MessageQueue, Setup, TurnDriver, TurnInput,
 };
 use crate::store::{LastRequest, StoreError};
+use crate::tools::ToolSet;
 use crate::turn::{ToolDefinition, Trigger, TurnStart, UiMessage};
 
 /// Events that a watcher of a session may lag behind; further ones are lost to it. 4,096: several seconds of any model's
@@ -142,25 +143,9 @@ impl Live {
             body: last.body,
             max_steps: self.setup.max_steps,
         };
-        let client_tools = self.client_tools(last.client_tools);
-        TurnInput { start, arrival, parent: None, merge: false, client_tools }
-    }
-
-    /// The client's tools that the agent has not: a client must not put its own in the place of one of them.
-    fn client_tools(&self, tools: Vec<ToolDefinition>) -> Vec<ToolDefinition> {
-        let mut known: Vec<ToolDefinition> = Vec::new();
-        for tool in tools {
-            let name = &tool.name;
-            if self.setup.all_tools.get(name).is_some() || known.iter().any(|tool| tool.name == *name) {
-                tracing::warn!(
-                    tool = &**name,
-                    "a client's tool has the name of another one; it is not offered"
-                );
-                continue;
-            }
-            known.push(ToolDefinition { client: true, ..tool });
-        }
-        known
+        let active = self.setup.active();
+        let client_tools = client_tools(last.client_tools, &active.all_tools);
+        TurnInput { start, active, arrival, parent: None, merge: false, client_tools }
     }
 
     /// Admits a turn: it runs when those before it are done. `plan` says then what it begins with.
@@ -174,8 +159,13 @@ impl Live {
         let cancel = CancellationToken::new();
         let request_id = admission.request_id.clone();
         self.running.lock().insert(request_id.clone(), cancel.clone());
-        let sender =
-            EventSender { request_id: request_id.clone(), turn: sender, session: self.watchers.clone() };
+        let sender = EventSender {
+            request_id: request_id.clone(),
+            name: self.conversation.name.clone(),
+            bridge: self.setup.bridge.clone(),
+            turn: sender,
+            session: self.watchers.clone(),
+        };
         let live = self.clone();
         // What was started while the hooks were told of a turn's end does not tell them again.
         let nested = SCOPE.try_with(|scope| *scope == Scope::Response).unwrap_or(false);
@@ -226,4 +216,18 @@ impl Live {
         let _ = done.send(result);
         self.check_continuation();
     }
+}
+
+/// The client's tools that the agent has not: a client must not put its own in the place of one of them.
+fn client_tools(tools: Vec<ToolDefinition>, agents: &ToolSet) -> Vec<ToolDefinition> {
+    let mut known: Vec<ToolDefinition> = Vec::new();
+    for tool in tools {
+        let name = &tool.name;
+        if agents.get(name).is_some() || known.iter().any(|tool| tool.name == *name) {
+            tracing::warn!(tool = &**name, "a client's tool has the name of another one; it is not offered");
+            continue;
+        }
+        known.push(ToolDefinition { client: true, ..tool });
+    }
+    known
 }

@@ -26,6 +26,7 @@ pub use session::Session;
 pub use stream::{Skipped, TurnResult, TurnStream};
 
 use crate::driver::Setup;
+use crate::extensions::Extension;
 use crate::hooks::SessionConfig;
 use crate::store::Store;
 use live::Live;
@@ -93,6 +94,27 @@ impl Agent {
         let live = Arc::new(opened);
         sessions.insert(name.to_owned(), Arc::downgrade(&live));
         Ok(Session::new(live))
+    }
+
+    /// The extensions that the next turn to begin works with, in the order in which they are called.
+    #[must_use]
+    pub fn extensions(&self) -> Vec<Arc<Extension>> {
+        self.setup.active().extensions.clone()
+    }
+
+    /// Puts other extensions in the place of those in use, all at once. A turn that runs goes on with those that it began
+    /// with, its tool calls too; every turn that begins later has the new ones, also where it runs calls that were
+    /// approved before. An extension that is left out is gone from memory when the last turn that uses it has ended. What
+    /// extensions have stored is kept by name, so that a new version finds it.
+    ///
+    /// # Errors
+    ///
+    /// If two tools have one name. Nothing has changed then.
+    pub fn set_extensions(
+        &self,
+        extensions: impl IntoIterator<Item = Arc<Extension>>,
+    ) -> Result<(), BuildError> {
+        Ok(self.setup.set_extensions(extensions.into_iter().collect())?)
     }
 
     fn live(&self, name: &str) -> Option<Arc<Live>> {

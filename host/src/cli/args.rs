@@ -35,9 +35,10 @@ LATHE_LOG filters the log on standard error, as in LATHE_LOG=lathe=debug.";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Builds the extensions, then runs turns: one, one a line of standard input, or a chat.
+    /// Builds the extensions, then runs turns: one, one a line of standard input, or a chat. Between turns, what has
+    /// changed in the folder or in lathe.toml is built and loaded.
     #[command(after_help = DEV_EXAMPLES)]
-    Dev(TurnArgs),
+    Dev(DevArgs),
     /// Runs one turn, and prints the answer as it comes.
     #[command(after_help = RUN_EXAMPLES)]
     Run(TurnArgs),
@@ -59,6 +60,7 @@ const DEV_EXAMPLES: &str = "\
 Examples:
   lathe dev                                  a chat
   lathe dev \"What is 21 * 2?\" --trace        one turn, with what the hooks do
+  lathe dev \"What is 21 * 2?\" --watch        and again after each change of an extension
   lathe dev --json < prompts.txt             a turn for each line";
 
 const RUN_EXAMPLES: &str = "\
@@ -82,6 +84,48 @@ Examples:
 const RESET_EXAMPLES: &str = "\
 Examples:
   lathe ext reset house-rules";
+
+const ENABLE_EXAMPLES: &str = "\
+Examples:
+  lathe ext enable house-rules";
+
+const DISABLE_EXAMPLES: &str = "\
+Examples:
+  lathe ext disable house-rules";
+
+const GRANT_EXAMPLES: &str = "\
+Permissions:
+  decide=HOOK,…          its answers count: beforeStep, beforeToolCall, afterToolCall
+  model                  it may choose another model
+  reasons                its own words for a blocked call reach the model
+  workspace=DIR[:rw]     a folder, to read (or to write); a relative one is taken from the folder of lathe.toml
+  network=HOST,…         hosts, by https: api.example.org, *.example.org
+  environment=NAME,…     variables of the host
+  context-read=LABEL,…   context blocks, or all
+  context-write=LABEL,…  context blocks, or own
+  messages, session-info, send-message
+
+Examples:
+  lathe ext grant github
+  lathe ext grant github network=api.github.com decide=beforeToolCall
+  lathe ext grant notes workspace=notes:rw messages
+  lathe ext grant notes --all";
+
+const REVOKE_EXAMPLES: &str = "\
+Examples:
+  lathe ext revoke github network=api.github.com
+  lathe ext revoke github network decide
+  lathe ext revoke github --all";
+
+const RELOAD_EXAMPLES: &str = "\
+Examples:
+  lathe ext reload";
+
+const LOGS_EXAMPLES: &str = "\
+Examples:
+  lathe ext logs calc -n 20
+  lathe ext logs calc --follow
+  lathe ext logs calc --json | jq -r 'select(.failure).message'";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
@@ -109,13 +153,24 @@ pub(super) struct TurnArgs {
 }
 
 impl TurnArgs {
-    /// Puts what was typed in the place of what the file says.
-    pub(super) fn apply(&mut self, config: &mut Config) {
+    /// Puts what was typed in the place of what the file says. Returns what of it says where things are.
+    pub(super) fn apply(&mut self, config: &mut Config) -> Place {
+        let place = self.place.clone();
         self.place.apply(config);
         if let Some(model) = self.model.take() {
             config.model = model;
         }
+        place
     }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DevArgs {
+    #[command(flatten)]
+    pub(super) turn: TurnArgs,
+    /// Answer the prompt again whenever an extension has changed, until Ctrl-C.
+    #[arg(long, requires = "prompt")]
+    pub(super) watch: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -125,7 +180,25 @@ pub(super) enum ExtCommand {
     List(ListArgs),
     /// Ends the quarantine of an extension and forgets its strikes.
     #[command(after_help = RESET_EXAMPLES)]
-    Reset(ResetArgs),
+    Reset(NamedArgs),
+    /// Has an extension loaded that was disabled.
+    #[command(after_help = ENABLE_EXAMPLES)]
+    Enable(NamedArgs),
+    /// Has an extension not loaded any more, until it is enabled. What it has stored is kept.
+    #[command(after_help = DISABLE_EXAMPLES)]
+    Disable(NamedArgs),
+    /// Shows what an extension asks for and is granted; or grants it more.
+    #[command(after_help = GRANT_EXAMPLES)]
+    Grant(GrantArgs),
+    /// Takes back what an extension is granted.
+    #[command(after_help = REVOKE_EXAMPLES)]
+    Revoke(RevokeArgs),
+    /// Has the hosts that run on this data folder take lathe.toml and the extensions anew before their next turn.
+    #[command(after_help = RELOAD_EXAMPLES)]
+    Reload(ReloadArgs),
+    /// Shows what an extension has logged, and what it has failed with.
+    #[command(after_help = LOGS_EXAMPLES)]
+    Logs(LogsArgs),
 }
 
 #[derive(Debug, Args)]
@@ -138,9 +211,60 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct ResetArgs {
+pub(super) struct NamedArgs {
     /// The extension.
     pub(super) name: String,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GrantArgs {
+    /// The extension.
+    pub(super) name: String,
+    /// What it may do, as NAME or NAME=VALUE,VALUE; without any, what it asks for is shown.
+    #[arg(value_name = "PERMISSION", conflicts_with = "all")]
+    pub(super) permissions: Vec<String>,
+    /// Grant all that it asks for, but for a folder, which has to be named.
+    #[arg(long)]
+    pub(super) all: bool,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RevokeArgs {
+    /// The extension.
+    pub(super) name: String,
+    /// What it may not do any more, as NAME, or NAME=VALUE,VALUE for a part of it.
+    #[arg(value_name = "PERMISSION", required_unless_present = "all", conflicts_with = "all")]
+    pub(super) permissions: Vec<String>,
+    /// Everything.
+    #[arg(long)]
+    pub(super) all: bool,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReloadArgs {
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LogsArgs {
+    /// The extension.
+    pub(super) name: String,
+    /// Go on with what comes, until Ctrl-C.
+    #[arg(long, short)]
+    pub(super) follow: bool,
+    /// Print JSON, one record a line.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// No more than the last N records of what there is.
+    #[arg(short = 'n', value_name = "N")]
+    pub(super) last: Option<usize>,
     #[command(flatten)]
     pub(super) place: Place,
 }
@@ -156,7 +280,7 @@ pub(super) struct InspectArgs {
 }
 
 /// Where things are, in place of what the configuration says.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct Place {
     /// The folder of the extensions.
     #[arg(long, value_name = "DIR")]

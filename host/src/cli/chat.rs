@@ -4,20 +4,20 @@ use rustyline::history::DefaultHistory;
 use rustyline::{Config, Editor};
 
 use super::Done;
+use super::host::Host;
 use super::print::Printer;
 use super::problem::Problem;
 use super::run::{pending, turn};
-use crate::agent::Session;
 
 type Line = Editor<(), DefaultHistory>;
 
 /// A turn for each line typed, until Ctrl-D. A turn that fails does not end it.
-pub(super) async fn run(session: &Session, printer: &mut Printer) -> Result<Done, Problem> {
+pub(super) async fn run(host: &mut Host, printer: &mut Printer) -> Result<Done, Problem> {
     // The terminal itself, so that standard output can go elsewhere.
     let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(true).build();
     let mut editor = Line::with_config(config).map_err(|error| broken(&error))?;
-    printer.note(&format!("session {}, Ctrl-D ends", session.name()));
-    if pending(session, printer).await? == Done::Interrupted {
+    printer.note(&format!("session {}, Ctrl-D ends", host.session.name()));
+    if pending(&host.session, printer).await? == Done::Interrupted {
         return Ok(Done::Interrupted);
     }
     loop {
@@ -31,7 +31,8 @@ pub(super) async fn run(session: &Session, printer: &mut Printer) -> Result<Done
             Err(ReadlineError::Eof) => return Ok(Done::Well),
             Err(error) => return Err(broken(&error)),
         };
-        if turn(session, prompt, printer).await? == Done::Interrupted {
+        host.reload.due(printer).await;
+        if turn(&host.session, prompt, printer).await? == Done::Interrupted {
             return Ok(Done::Interrupted);
         }
     }

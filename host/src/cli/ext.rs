@@ -1,26 +1,50 @@
+//! What there is of extensions, and what the operator does with them.
+
+mod edit;
+mod grant;
+mod logs;
+mod permission;
+
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
 
-use super::Done;
-use super::args::{ListArgs, ResetArgs};
-use super::host;
+use super::args::{ExtCommand, ListArgs, NamedArgs, Place, ReloadArgs};
 use super::print::whole;
-use super::problem::Problem;
+use super::problem::{self, Problem};
 use super::style::clip;
-use crate::config::Config;
+use super::{Done, host, reload};
+use crate::config::{Config, nearest};
 use crate::driver::StoreBridge;
-use crate::extensions::{Extension, Health, LoadError, reset_health};
+use crate::extensions::{Extension, Found, Grant, Health, LoadError, Loaded, Manifest, reset_health};
 use crate::hooks::{Condition, Hook};
 use crate::store::SqliteStore;
 use crate::turn::Json;
+use edit::Edit;
 
 /// Of a digest in a table: enough to tell files apart.
 const SHORT: usize = 12;
 
-pub(super) async fn list(mut args: ListArgs, mut config: Config) -> Result<Done, Problem> {
+pub(super) async fn run(command: ExtCommand, config: Config) -> Result<Done, Problem> {
+    match command {
+        ExtCommand::List(args) => list(args, config).await,
+        ExtCommand::Reset(args) => reset(args, config).await,
+        ExtCommand::Enable(args) => enable(args, config, true).await,
+        ExtCommand::Disable(args) => enable(args, config, false).await,
+        ExtCommand::Grant(args) => grant::grant(args, config).await,
+        ExtCommand::Revoke(args) => grant::revoke(args, config).await,
+        ExtCommand::Reload(args) => reload_hosts(args, config),
+        ExtCommand::Logs(args) => logs::run(args, config).await,
+    }
+}
+
+async fn list(mut args: ListArgs, mut config: Config) -> Result<Done, Problem> {
     args.place.apply(&mut config);
-    let loaded = host::load(&config).await?;
+    let loaded = match host::folder(&config)? {
+        Some(mut folder) => host::load(&mut folder).await?,
+        None => Loaded::default(),
+    };
     if let Some(kept) = Kept::open(&config).await? {
         for extension in &loaded.extensions {
             extension.refresh_health(&kept.bridge).await;
@@ -29,23 +53,18 @@ pub(super) async fn list(mut args: ListArgs, mut config: Config) -> Result<Done,
     }
     if args.json {
         let rows = loaded.extensions.iter().map(|extension| listed(extension));
-        let rows: Vec<Json> = rows.chain(loaded.errors.iter().map(failed)).collect();
+        let disabled = loaded.disabled.iter().map(|found| disabled(found, &config));
+        let rows: Vec<Json> = rows.chain(disabled).chain(loaded.errors.iter().map(failed)).collect();
         return whole(&format!("{:#}\n", Json::from(rows)));
     }
     let mut rows =
         vec![["NAME", "VERSION", "DIGEST", "HOOKS", "TOOLS", "ASKED", "GRANTED", "HEALTH"].map(String::from)];
     rows.extend(loaded.extensions.iter().map(|extension| {
-        let manifest = &extension.manifest;
-        [
-            manifest.name.clone(),
-            manifest.version.clone(),
-            extension.digest.chars().take(SHORT).collect(),
-            hooks(&manifest.hooks),
-            words(manifest.tools.iter().map(|tool| manifest.tool_name(tool))),
-            words(manifest.permissions.asked()),
-            words(extension.grant.names()),
-            in_words(&extension.health()),
-        ]
+        row(&extension.manifest, &extension.digest, &extension.grant, in_words(&extension.health()))
+    }));
+    rows.extend(loaded.disabled.iter().map(|found| {
+        let grant = granted(&config, &found.manifest);
+        row(&found.manifest, &found.digest, &grant, "disabled".into())
     }));
     rows.extend(loaded.errors.iter().map(|error| {
         let none = || "-".to_owned();
@@ -55,7 +74,7 @@ pub(super) async fn list(mut args: ListArgs, mut config: Config) -> Result<Done,
     whole(&table(&rows))
 }
 
-pub(super) async fn reset(mut args: ResetArgs, mut config: Config) -> Result<Done, Problem> {
+async fn reset(mut args: NamedArgs, mut config: Config) -> Result<Done, Problem> {
     args.place.apply(&mut config);
     let name = &args.name;
     let known = match Kept::open(&config).await? {
@@ -72,7 +91,59 @@ pub(super) async fn reset(mut args: ResetArgs, mut config: Config) -> Result<Don
         ))
         .hint("`lathe ext list` shows the names; --data DIR is where the host keeps what it knows"));
     }
+    reload::ask(&config.data)?;
     whole(&format!("{name} is ready\n"))
+}
+
+/// Enables an extension, or disables it.
+async fn enable(args: NamedArgs, mut config: Config, enabled: bool) -> Result<Done, Problem> {
+    let NamedArgs { name, place } = args;
+    find(place, &mut config, &name).await?;
+    let word = if enabled { "enabled" } else { "disabled" };
+    if config.extension.get(&name).is_none_or(|section| section.enabled) == enabled {
+        return whole(&format!("{name} is {word} already\n"));
+    }
+    let mut edit = Edit::open(&config)?;
+    edit.enable(&name, enabled)?;
+    edit.save()?;
+    reload::ask(&config.data)?;
+    whole(&format!("{name} is {word}\n"))
+}
+
+fn reload_hosts(mut args: ReloadArgs, mut config: Config) -> Result<Done, Problem> {
+    args.place.apply(&mut config);
+    if !reload::ask(&config.data)? {
+        return Err(Problem::new(format!("no host has run with the data folder {}", config.data.display()))
+            .hint("--data DIR names another one"));
+    }
+    whole("hosts that run take lathe.toml and the extensions anew before their next turn\n")
+}
+
+/// The extension of that name, with what was typed in the place of what the configuration says.
+async fn find(mut place: Place, config: &mut Config, name: &str) -> Result<Manifest, Problem> {
+    place.apply(config);
+    let dir = config.extensions_dir();
+    let (found, broken) = if config.extensions.dir.is_none() && !dir.exists() {
+        Default::default()
+    } else {
+        host::loader(config)?.find(dir).await.map_err(|error| problem::folder(dir, &error))?
+    };
+    let names: Vec<String> = found.iter().map(|found| found.manifest.name.clone()).collect();
+    if let Some(found) = found.into_iter().find(|found| found.manifest.name == name) {
+        return Ok(found.manifest);
+    }
+    let problem =
+        Problem::new(format!("there is no extension \"{name}\" in {}", config.extensions_dir().display()));
+    Err(match (nearest(name, &names), broken.first()) {
+        (Some(near), _) => problem.hint(format!("did you mean `{near}`?")),
+        (None, Some(error)) => problem.hint(format!("a file there is no extension: {error}")),
+        (None, None) => problem.hint("`lathe ext list` shows the names; --extensions DIR is another folder"),
+    })
+}
+
+/// What takes effect of what the configuration grants.
+fn granted(config: &Config, manifest: &Manifest) -> Grant {
+    config.extension.get(&manifest.name).map(|section| section.grant.within(manifest)).unwrap_or_default()
 }
 
 /// What hosts have written down. None if no host has run yet.
@@ -87,7 +158,7 @@ impl Kept {
             return Ok(None);
         }
         let store = SqliteStore::open(&config.database()).await?;
-        Ok(Some(Self { bridge: StoreBridge(Arc::new(store.clone())), store }))
+        Ok(Some(Self { bridge: StoreBridge::new(Arc::new(store.clone()), None), store }))
     }
 }
 
@@ -107,9 +178,36 @@ fn in_words(health: &Health) -> String {
     }
 }
 
+fn row(manifest: &Manifest, digest: &str, grant: &Grant, health: String) -> [String; 8] {
+    [
+        manifest.name.clone(),
+        manifest.version.clone(),
+        digest.chars().take(SHORT).collect(),
+        hooks(&manifest.hooks),
+        words(manifest.tools.iter().map(|tool| manifest.tool_name(tool))),
+        words(manifest.permissions.asked()),
+        words(grant.names()),
+        health,
+    ]
+}
+
 /// What is known of an extension that can run.
 pub(super) fn ready(extension: &Extension) -> Json {
-    let manifest = &extension.manifest;
+    let Extension { file, digest, manifest, grant, .. } = extension;
+    let mut shown = about(file, digest, manifest, grant);
+    shown["health"] = json!(Condition::Ready);
+    shown
+}
+
+/// What is known of one that is not to run.
+fn disabled(found: &Found, config: &Config) -> Json {
+    let Found { file, digest, manifest } = found;
+    let mut shown = about(file, digest, manifest, &granted(config, manifest));
+    shown["health"] = "disabled".into();
+    shown
+}
+
+fn about(file: &Path, digest: &str, manifest: &Manifest, grant: &Grant) -> Json {
     let tools = manifest.tools.iter().map(|tool| {
         let mut shown = json!(tool);
         shown["name"] = manifest.tool_name(tool).into();
@@ -119,12 +217,11 @@ pub(super) fn ready(extension: &Extension) -> Json {
         "name": manifest.name,
         "version": manifest.version,
         "description": manifest.description,
-        "file": extension.file.display().to_string(),
-        "digest": extension.digest,
+        "file": file.display().to_string(),
+        "digest": digest,
         "hooks": manifest.hooks,
         "tools": tools.collect::<Vec<Json>>(),
-        "permissions": {"asked": manifest.permissions, "granted": extension.grant},
-        "health": Condition::Ready,
+        "permissions": {"asked": manifest.permissions, "granted": grant},
     })
 }
 

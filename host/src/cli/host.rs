@@ -1,40 +1,62 @@
 use std::sync::Arc;
 
+use super::args::Place;
 use super::print::Printer;
 use super::problem::{self, Problem};
 use super::progress::Bar;
+use super::reload::{self, Reload};
 use crate::agent::{Agent, BuildError, Session, SessionError};
 use crate::config::Config;
-use crate::extensions::{Loaded, Loader};
+use crate::extensions::{Folder, Loaded, Loader};
+use crate::logs::Logs;
 use crate::model::resolve;
 use crate::store::{SqliteStore, StoreError};
 
 /// An agent as the configuration describes it, with one session open.
 pub(super) struct Host {
     pub(super) session: Session,
+    pub(super) reload: Reload,
     store: SqliteStore,
+    logs: Logs,
 }
 
 impl Host {
-    pub(super) async fn open(config: &Config, session: &str, printer: &mut Printer) -> Result<Self, Problem> {
+    /// `place` is what was typed in the place of what the configuration says, which it says already.
+    pub(super) async fn open(
+        config: Config,
+        place: Place,
+        session: &str,
+        printer: &mut Printer,
+    ) -> Result<Self, Problem> {
         let providers = config.providers.clone();
         let models = move |id: &str| resolve(id, &providers, &|name| std::env::var(name).ok());
         // What is quickly told first: the model, then the database, then the extensions.
         let model = models(&config.model)?;
         let store = SqliteStore::open(&config.database()).await?;
-        let loaded = load(config).await?;
-        printer.loaded(&loaded, config);
+        let logs = Logs::new(config.logs())
+            .map_err(|error| Problem::new(format!("cannot start a thread for the logs: {error}")))?;
+        // Before the extensions: what is asked for while they load is not lost.
+        let asked = reload::asked(&config.data);
+        let mut folder = folder(&config)?;
+        let loaded = match &mut folder {
+            Some(folder) => load(folder).await?,
+            None => Loaded::default(),
+        };
+        printer.loaded(&loaded, &config);
         let agent = Agent::builder(Arc::new(store.clone()))
             .model(model)
             .models(move |id| models(id).map_err(|error| error.to_string()))
             .system(&config.system)
             .max_steps(config.max_steps.get())
             .extensions(loaded.extensions)
+            .logs(logs.clone())
             .build()?;
-        Ok(Self { session: agent.session(session).await?, store })
+        let session = agent.session(session).await?;
+        Ok(Self { session, reload: Reload::new(agent, folder, config, place, asked), store, logs })
     }
 
     pub(super) async fn close(self) {
+        self.logs.flush().await;
         self.store.close().await;
     }
 }
@@ -51,16 +73,21 @@ pub(super) fn loader(config: &Config) -> Result<Loader, Problem> {
         .settings(config.extension_settings())
         .order(config.extensions.order.clone())
         .own(config.file.iter().chain([&config.data]).cloned())
-        .progress(Bar::new()))
+        .progress(Bar::default()))
 }
 
-/// The extensions of the folder. Only one that somebody has named must be there.
-pub(super) async fn load(config: &Config) -> Result<Loaded, Problem> {
+/// The folder of the extensions. Only one that somebody has named must be there.
+pub(super) fn folder(config: &Config) -> Result<Option<Folder>, Problem> {
     let dir = config.extensions_dir();
     if config.extensions.dir.is_none() && !dir.exists() {
-        return Ok(Loaded::default());
+        return Ok(None);
     }
-    loader(config)?.load_dir(dir).await.map_err(|error| problem::folder(dir, &error))
+    Ok(Some(Folder::new(loader(config)?, dir.to_owned())))
+}
+
+pub(super) async fn load(folder: &mut Folder) -> Result<Loaded, Problem> {
+    let loaded = folder.load().await;
+    loaded.map_err(|error| problem::folder(folder.dir(), &error))
 }
 
 impl From<StoreError> for Problem {

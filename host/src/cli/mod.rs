@@ -16,15 +16,17 @@ mod logs;
 mod print;
 mod problem;
 mod progress;
+mod reload;
 mod run;
 mod snippet;
 mod style;
+mod watch;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command, ExtCommand};
+use args::{Cli, Command};
 use problem::Problem;
 
 use crate::config::Config;
@@ -71,7 +73,11 @@ pub fn main() -> ExitCode {
 }
 
 fn start(cli: Cli) -> Result<Done, Problem> {
-    let trace = matches!(&cli.command, Command::Dev(args) | Command::Run(args) if args.trace);
+    let trace = match &cli.command {
+        Command::Dev(args) => args.turn.trace,
+        Command::Run(args) => args.trace,
+        _ => false,
+    };
     logs::start(trace)?;
     let config = Config::load(cli.config.as_deref())?;
     let runtime = tokio::runtime::Runtime::new()
@@ -81,8 +87,7 @@ fn start(cli: Cli) -> Result<Done, Problem> {
             Command::Dev(args) => Box::pin(dev::run(args, config)).await,
             Command::Run(args) => Box::pin(run::run(args, config)).await,
             Command::Build { dir } => build::run(dir, &config).await,
-            Command::Ext(ExtCommand::List(args)) => ext::list(args, config).await,
-            Command::Ext(ExtCommand::Reset(args)) => ext::reset(args, config).await,
+            Command::Ext(command) => Box::pin(ext::run(command, config)).await,
             Command::Inspect(args) => inspect::run(args, config).await,
         }
     });

@@ -1,6 +1,6 @@
 //! A turn, as it goes by: the answer on standard output, the rest on standard error.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use serde_json::json;
@@ -60,11 +60,16 @@ impl Printer {
         self.closed
     }
 
-    /// What loading the extensions came to.
-    pub(super) fn loaded(&mut self, loaded: &Loaded, config: &Config) {
+    /// The files that were not loaded.
+    pub(super) fn failed(&mut self, loaded: &Loaded) {
         for error in &loaded.errors {
             self.say(&format!("{} {}", bold(DOUBTFUL, "warning:"), clip(&error.to_string(), usize::MAX)));
         }
+    }
+
+    /// What loading the extensions came to.
+    pub(super) fn loaded(&mut self, loaded: &Loaded, config: &Config) {
+        self.failed(loaded);
         if !self.trace {
             return;
         }
@@ -76,9 +81,12 @@ impl Printer {
         let (count, compiled, ms) = (loaded.extensions.len(), loaded.compiled, loaded.duration_ms);
         let extensions = if count == 1 { "extension" } else { "extensions" };
         self.note(&format!("{count} {extensions} loaded in {ms:.1} ms, {compiled} of them compiled"));
-        let there =
-            |name: &String| loaded.extensions.iter().any(|extension| extension.manifest.name == *name);
-        for name in config.extension.keys().chain(&config.extensions.order).filter(|name| !there(name)) {
+        let running = loaded.extensions.iter().map(|extension| &extension.manifest.name);
+        let disabled = loaded.disabled.iter().map(|found| &found.manifest.name);
+        let there: HashSet<&String> = running.chain(disabled).collect();
+        for name in
+            config.extension.keys().chain(&config.extensions.order).filter(|name| !there.contains(name))
+        {
             self.note(&format!("{name}, which the configuration names, is not loaded"));
         }
     }

@@ -12,9 +12,9 @@ use crate::turn::TurnStatus;
 
 pub(super) async fn run(mut args: TurnArgs, mut config: Config) -> Result<Done, Problem> {
     let prompt = args.prompt.take().map_or_else(input::all, input::typed)?;
-    args.apply(&mut config);
+    let place = args.apply(&mut config);
     let mut printer = Printer::new(args.json, args.trace);
-    let host = Host::open(&config, &args.session, &mut printer).await?;
+    let host = Host::open(config, place, &args.session, &mut printer).await?;
     let done = turn(&host.session, prompt, &mut printer).await;
     host.close().await;
     done
@@ -36,7 +36,11 @@ pub(super) async fn pending(session: &Session, printer: &mut Printer) -> Result<
     follow(session, stream, printer).await
 }
 
-async fn follow(session: &Session, mut stream: TurnStream, printer: &mut Printer) -> Result<Done, Problem> {
+pub(super) async fn follow(
+    session: &Session,
+    mut stream: TurnStream,
+    printer: &mut Printer,
+) -> Result<Done, Problem> {
     loop {
         let Some(result) = watch(stream, printer).await else { return Ok(Done::Interrupted) };
         let printed = printer.finish(&result, session.name());

@@ -85,7 +85,8 @@ fn unknown(message: &str, what: &str) -> Option<(String, Vec<String>)> {
     Some((word.trim().trim_matches('`').to_owned(), known))
 }
 
-fn nearest<'a>(word: &str, known: &'a [String]) -> Option<&'a str> {
+/// The known word that was probably meant.
+pub(crate) fn nearest<'a>(word: &str, known: &'a [String]) -> Option<&'a str> {
     let word = word.replace('_', "-").to_lowercase();
     known
         .iter()

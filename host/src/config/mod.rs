@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+#[cfg(feature = "cli")]
+pub(crate) use error::nearest;
 pub use error::{ConfigError, Mistake};
 
 use crate::extensions::{ExtensionSettings, Grant, Limits};
@@ -60,9 +62,11 @@ pub struct Extensions {
 }
 
 /// `[extension.NAME]`: what is set for one extension.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct ExtensionSection {
+    /// Whether it is loaded. Default: true.
+    pub enabled: bool,
     /// What its `settings` returns.
     #[serde(deserialize_with = "settings::json")]
     pub settings: JsonObject,
@@ -70,6 +74,17 @@ pub struct ExtensionSection {
     pub limits: Limits,
     /// What it may do, as far as it asks for it.
     pub grant: Grant,
+}
+
+impl Default for ExtensionSection {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            settings: JsonObject::default(),
+            limits: Limits::default(),
+            grant: Grant::default(),
+        }
+    }
 }
 
 impl Default for Config {
@@ -142,13 +157,19 @@ impl Config {
         self.data.join("cache")
     }
 
+    /// The folder of what extensions have logged.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.data.join("logs")
+    }
+
     /// What is set for single extensions, as the loader takes it.
     #[must_use]
     pub fn extension_settings(&self) -> BTreeMap<String, ExtensionSettings> {
         let sections = self.extension.clone().into_iter();
         sections
-            .map(|(name, ExtensionSection { settings, limits, grant })| {
-                (name, ExtensionSettings { settings, limits, grant })
+            .map(|(name, ExtensionSection { enabled, settings, limits, grant })| {
+                (name, ExtensionSettings { enabled, settings, limits, grant })
             })
             .collect()
     }
@@ -186,13 +207,17 @@ mod tests {
     fn an_extension_gets_its_settings_as_json_and_its_limits() {
         let config = parse(
             "[extension.a]\nsettings = { z = [1, 2.5, true], since = 2026-01-02, in = { x = \"y\" } }\n\
-             [extension.a.limits]\nfuel-per-call = 7\n[extension.b]",
+             [extension.a.limits]\nfuel-per-call = 7\n[extension.b]\n[extension.c]\nenabled = false",
         );
         let mut settings = config.extension_settings();
         let a = settings.remove("a").unwrap();
         assert_eq!(json!(a.settings), json!({"z": [1, 2.5, true], "since": "2026-01-02", "in": {"x": "y"}}));
         assert_eq!(a.limits, Limits { fuel_per_call: 7, ..Limits::default() });
         assert_eq!(settings.remove("b").unwrap(), ExtensionSettings::default());
+        assert_eq!(
+            settings.remove("c").unwrap(),
+            ExtensionSettings { enabled: false, ..ExtensionSettings::default() }
+        );
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl TurnDriver {
                 .map(|tool| ToolDefinition { sequential: tool.sequential || sequential, ..tool })
                 .collect()
         };
-        let mut tools = definitions(self.setup.tools.definitions());
+        let mut tools = definitions(self.input.active.tools.definitions());
         tools.extend(self.input.client_tools.iter().cloned());
         let earlier = self.machine.assembly().new_messages.iter().cloned();
         Outcome::Assembled(Box::new(Assembly {

@@ -4,12 +4,23 @@ use async_trait::async_trait;
 
 use uuid::Uuid;
 
-use crate::extensions::{Bridge, BridgeError, BridgeMessage};
+use crate::extensions::{Bridge, BridgeError, BridgeMessage, LogRecord};
+use crate::logs::Logs;
 use crate::store::{Increment, Store, StoreError};
 use crate::turn::{UiMessage, UiRole};
 
 /// What guests reach beyond WASI, with the store behind it.
-pub(crate) struct StoreBridge(pub(crate) Arc<dyn Store>);
+pub(crate) struct StoreBridge {
+    store: Arc<dyn Store>,
+    logs: Option<Logs>,
+}
+
+impl StoreBridge {
+    /// What extensions log is kept in `logs`, if there is such.
+    pub(crate) fn new(store: Arc<dyn Store>, logs: Option<Logs>) -> Self {
+        Self { store, logs }
+    }
+}
 
 /// A guest learns that it failed; what exactly, with its paths, is for the operator.
 fn failed(error: &StoreError) -> BridgeError {
@@ -24,7 +35,7 @@ fn full(limit: u64) -> BridgeError {
 #[async_trait]
 impl Bridge for StoreBridge {
     async fn storage_get(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, BridgeError> {
-        self.0.value(extension, key).await.map_err(|error| failed(&error))
+        self.store.value(extension, key).await.map_err(|error| failed(&error))
     }
 
     async fn storage_set(
@@ -34,7 +45,7 @@ impl Bridge for StoreBridge {
         value: Vec<u8>,
         limit: u64,
     ) -> Result<(), BridgeError> {
-        match self.0.set_value(extension, key, &value, limit).await {
+        match self.store.set_value(extension, key, &value, limit).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(full(limit)),
             Err(error) => Err(failed(&error)),
@@ -42,11 +53,11 @@ impl Bridge for StoreBridge {
     }
 
     async fn storage_delete(&self, extension: &str, key: &str) -> Result<bool, BridgeError> {
-        self.0.delete_value(extension, key).await.map_err(|error| failed(&error))
+        self.store.delete_value(extension, key).await.map_err(|error| failed(&error))
     }
 
     async fn storage_keys(&self, extension: &str, prefix: &str) -> Result<Vec<String>, BridgeError> {
-        self.0.keys(extension, prefix).await.map_err(|error| failed(&error))
+        self.store.keys(extension, prefix).await.map_err(|error| failed(&error))
     }
 
     async fn storage_increment(
@@ -56,7 +67,7 @@ impl Bridge for StoreBridge {
         delta: i64,
         limit: u64,
     ) -> Result<i64, BridgeError> {
-        match self.0.increment(extension, key, delta, limit).await {
+        match self.store.increment(extension, key, delta, limit).await {
             Ok(Increment::Sum(sum)) => Ok(sum),
             Ok(Increment::Full) => Err(full(limit)),
             Ok(Increment::NotANumber) => {
@@ -67,7 +78,7 @@ impl Bridge for StoreBridge {
     }
 
     async fn context_get(&self, session: &str, label: &str) -> Result<Option<String>, BridgeError> {
-        self.0.context(session, label).await.map_err(|error| failed(&error))
+        self.store.context(session, label).await.map_err(|error| failed(&error))
     }
 
     async fn context_set(
@@ -77,7 +88,7 @@ impl Bridge for StoreBridge {
         text: String,
         create: bool,
     ) -> Result<(), BridgeError> {
-        match self.0.set_context(session, label, &text, create).await {
+        match self.store.set_context(session, label, &text, create).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(BridgeError::NotFound(format!("there is no context block \"{label}\""))),
             Err(error) => Err(failed(&error)),
@@ -85,26 +96,32 @@ impl Bridge for StoreBridge {
     }
 
     async fn messages(&self, session: &str, limit: usize) -> Result<Vec<BridgeMessage>, BridgeError> {
-        let messages = self.0.messages(session).await.map_err(|error| failed(&error))?;
+        let messages = self.store.messages(session).await.map_err(|error| failed(&error))?;
         let skip = messages.len().saturating_sub(limit);
         Ok(messages.into_iter().skip(skip).map(BridgeMessage::from).collect())
     }
 
     async fn message_count(&self, session: &str) -> Result<usize, BridgeError> {
-        Ok(self.0.messages(session).await.map_err(|error| failed(&error))?.len())
+        Ok(self.store.messages(session).await.map_err(|error| failed(&error))?.len())
     }
 
     async fn send_message(&self, session: &str, text: String) -> Result<(), BridgeError> {
         let message = UiMessage::user(Uuid::now_v7().to_string(), text);
-        self.0.put(session, &message, None).await.map_err(|error| failed(&error))
+        self.store.put(session, &message, None).await.map_err(|error| failed(&error))
+    }
+
+    fn log(&self, extension: &str, record: LogRecord) {
+        if let Some(logs) = &self.logs {
+            logs.log(extension, record);
+        }
     }
 
     async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, BridgeError> {
-        self.0.health(extension).await.map_err(|error| failed(&error))
+        self.store.health(extension).await.map_err(|error| failed(&error))
     }
 
     async fn keep_health(&self, extension: &str, health: &str) -> Result<(), BridgeError> {
-        self.0.set_health(extension, health).await.map_err(|error| failed(&error))
+        self.store.set_health(extension, health).await.map_err(|error| failed(&error))
     }
 }
 

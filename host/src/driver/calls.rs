@@ -32,7 +32,7 @@ impl TurnDriver {
     }
 
     fn is_dynamic(&self, tool_name: &str) -> bool {
-        self.setup.all_tools.get(tool_name).is_some_and(|tool| tool.definition().dynamic)
+        self.input.active.all_tools.get(tool_name).is_some_and(|tool| tool.definition().dynamic)
     }
 
     /// Runs them all, and applies what each comes to as it ends. An outcome is left if the turn is to stop.
@@ -52,7 +52,7 @@ impl TurnDriver {
             );
             (run, context)
         });
-        let mut running = tools::run(&self.setup.all_tools, runs.collect());
+        let mut running = tools::run(&self.input.active.all_tools, runs.collect());
         // Set once the turn is cancelled: until then what tools still return is heard.
         let mut patience = None;
         loop {

@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use serde::Serialize;
 use tokio::sync::{broadcast, mpsc};
 
-use crate::hooks::{Events, HealthChange, HookCall, ToolCost};
+use crate::extensions::{Bridge, LogLevel, LogRecord, LogSource};
+use crate::hooks::{Condition, Events, HealthChange, HookCall, ToolCost};
 use crate::turn::{Chunk, Trigger, TurnStatus, UiMessage};
 
 /// What can be seen of a turn while it runs. In JSON each has a `type`.
@@ -91,6 +94,10 @@ pub enum SessionEvent {
 #[derive(Clone)]
 pub(crate) struct EventSender {
     pub(crate) request_id: String,
+    /// The session's.
+    pub(crate) name: String,
+    /// Keeps what extensions fail with.
+    pub(crate) bridge: Arc<dyn Bridge>,
     pub(crate) turn: mpsc::UnboundedSender<TurnEvent>,
     pub(crate) session: broadcast::Sender<SessionEvent>,
 }
@@ -103,18 +110,57 @@ impl EventSender {
         }
         let _ = self.turn.send(event);
     }
+
+    /// Puts a line into an extension's log.
+    fn log(&self, extension: &str, level: LogLevel, failure: Option<&str>, message: String) {
+        let record = LogRecord {
+            level,
+            source: LogSource::Host,
+            session: self.name.clone(),
+            request_id: self.request_id.clone(),
+            failure: failure.map(str::to_owned),
+            message,
+        };
+        self.bridge.log(extension, record);
+    }
 }
 
 impl Events for EventSender {
     fn hook_called(&self, call: HookCall) {
+        let HookCall { extension, hook, .. } = &call;
+        if let Some(error) = &call.error {
+            let message = format!("{} failed: {error}", hook.name());
+            self.log(extension, LogLevel::Error, call.failure, message);
+        }
+        for dropped in &call.dropped {
+            self.log(
+                extension,
+                LogLevel::Warn,
+                None,
+                format!("a field of its answer to {} was dropped: {dropped}", hook.name()),
+            );
+        }
         self.send(TurnEvent::HookCall(call));
     }
 
     fn tool_called(&self, cost: ToolCost) {
+        if let Some(error) = &cost.error {
+            let message = format!("the tool {} failed: {error}", cost.tool_name);
+            self.log(&cost.extension, LogLevel::Error, cost.failure, message);
+        }
         self.send(TurnEvent::ToolCost(cost));
     }
 
     fn health_changed(&self, change: HealthChange) {
+        let (level, message) = match change.health {
+            Condition::Ready => (LogLevel::Info, "well again".to_owned()),
+            Condition::Probing => (LogLevel::Info, "its quarantine is over: one call tries it".to_owned()),
+            Condition::Quarantined => {
+                let seconds = change.quarantine_ms.unwrap_or_default().div_ceil(1_000);
+                (LogLevel::Error, format!("in quarantine for {seconds} s"))
+            }
+        };
+        self.log(&change.extension, level, None, message);
         self.send(TurnEvent::Health(change));
     }
 }

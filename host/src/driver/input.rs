@@ -1,8 +1,13 @@
+use std::sync::Arc;
+
+use super::Active;
 use crate::turn::{ToolDefinition, TurnStart, UiMessage};
 
 /// What one turn begins with.
 pub(crate) struct TurnInput {
     pub(crate) start: TurnStart,
+    /// The extensions and tools that it works with.
+    pub(crate) active: Arc<Active>,
     pub(crate) arrival: Arrival,
     /// The message that the answer is for, if it is not the last one: an answer is made again, as a sibling.
     pub(crate) parent: Option<String>,

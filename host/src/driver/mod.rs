@@ -1,5 +1,6 @@
 //! The driver: performs the turn machine's effects against the other rooms. The only place where they meet.
 
+mod active;
 mod answers;
 mod ask;
 mod assemble;
@@ -14,6 +15,7 @@ mod stream;
 mod tools;
 mod turn;
 
+pub(crate) use active::Active;
 pub(crate) use answers::{ClientAnswer, ClientAnswers};
 pub(crate) use bridge::StoreBridge;
 pub(crate) use conversation::Conversation;

@@ -1,13 +1,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
+
 use crate::extensions::{Bridge, Extension, Services};
 use crate::hooks::{Dispatcher, Hooks};
 use crate::model::LanguageModel;
 use crate::store::Store;
-use crate::tools::ToolSet;
+use crate::tools::{NameTaken, Tool, ToolSet};
 
-use super::{EventSender, QueueMode};
+use super::{Active, EventSender, QueueMode};
 
 /// What every turn of an agent works with.
 pub(crate) struct Setup {
@@ -19,20 +21,19 @@ pub(crate) struct Setup {
     pub(crate) reasoning_effort: Option<String>,
     /// The longest time between two parts of the stream; none for no limit.
     pub(crate) stall_timeout: Option<Duration>,
-    /// The embedder's and the extensions'.
-    pub(crate) tools: ToolSet,
+    /// The embedder's.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
     /// Tools that are offered only where a hook asks for them.
     pub(crate) reserve: ToolSet,
-    /// Both of them.
-    pub(crate) all_tools: ToolSet,
     /// No batch of tool calls runs at once.
     pub(crate) sequential: bool,
     pub(crate) steering: QueueMode,
     pub(crate) follow_ups: QueueMode,
     pub(crate) hooks: Arc<[Arc<dyn Hooks>]>,
-    pub(crate) extensions: Vec<Arc<Extension>>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) bridge: Arc<dyn Bridge>,
+    /// What the next turn to begin takes.
+    pub(crate) active: RwLock<Arc<Active>>,
 }
 
 /// Finds a model by its id, or says why not.
@@ -44,8 +45,27 @@ impl Setup {
         if id == self.model.id() { Ok(self.model.clone()) } else { (self.models)(id) }
     }
 
+    /// What a turn that begins now works with, to its end.
+    pub(crate) fn active(&self) -> Arc<Active> {
+        self.active.read().clone()
+    }
+
+    /// Puts other extensions in the place of those in use. If tools clash, nothing changes.
+    pub(crate) fn set_extensions(&self, extensions: Vec<Arc<Extension>>) -> Result<(), NameTaken> {
+        let active = Arc::new(Active::new(&self.tools, &self.reserve, extensions, &self.bridge)?);
+        let old = std::mem::replace(&mut *self.active.write(), active);
+        // Outside the lock: the last one to let go of an extension unmaps its code.
+        drop(old);
+        Ok(())
+    }
+
     /// The hooks of one turn.
-    pub(super) fn dispatcher(self: &Arc<Self>, session: &str, events: &EventSender) -> Dispatcher {
+    pub(super) fn dispatcher(
+        self: &Arc<Self>,
+        active: &Active,
+        session: &str,
+        events: &EventSender,
+    ) -> Dispatcher {
         let services = Services {
             bridge: self.bridge.clone(),
             session: session.into(),
@@ -53,7 +73,7 @@ impl Setup {
             request_id: events.request_id.clone(),
         };
         let extensions =
-            self.extensions.iter().map(|extension| extension.subscribe(services.clone())).collect();
+            active.extensions.iter().map(|extension| extension.subscribe(services.clone())).collect();
         let setup = self.clone();
         let models = move |id: &str| setup.find_model(id).map(drop);
         Dispatcher::new(self.hooks.clone(), extensions, services.events, Box::new(models))

@@ -79,7 +79,7 @@ impl TurnDriver {
         events: EventSender,
         cancel: CancellationToken,
     ) -> Self {
-        let dispatcher = setup.dispatcher(&conversation.name, &events);
+        let dispatcher = setup.dispatcher(&input.active, &conversation.name, &events);
         Self {
             machine: TurnMachine::new(input.start.clone()),
             stall_timeout: setup.stall_timeout,
@@ -141,7 +141,7 @@ impl TurnDriver {
                 Effect::BeforeStep => self.before_step().await,
                 Effect::CallModel => self.call_model().await,
                 Effect::CheckInput { tool_call_id, tool_name, input } => {
-                    Outcome::InputChecked(tool_call_id, self.setup.all_tools.check(&tool_name, input))
+                    Outcome::InputChecked(tool_call_id, self.input.active.all_tools.check(&tool_name, input))
                 }
                 Effect::BeforeToolCall { call, input } => self.before_tool_call(call, input).await,
                 Effect::RunTools(runs) => match self.run_tools(runs).await {

@@ -73,7 +73,21 @@ pub(super) fn missing(manifest: &Manifest, effective: &Grant, settings: &Extensi
 }
 
 /// What the operator grants and the extension does not ask for.
-pub(super) fn idle(manifest: &Manifest, granted: &Grant, effective: &Grant) -> Vec<String> {
+pub(super) fn idle(manifest: &Manifest, granted: &Grant) -> Vec<String> {
+    let idle = unasked(manifest, granted);
+    if idle.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "[extension.{}.grant] has what it does not ask for, which has no effect: {}",
+        manifest.name,
+        idle.join(", ")
+    )]
+}
+
+/// The same, in a word or two each: `model`, `network a.org`.
+pub(super) fn unasked(manifest: &Manifest, granted: &Grant) -> Vec<String> {
+    let effective = &granted.within(manifest);
     let asked = &manifest.permissions;
     let mut idle: Vec<String> = Vec::new();
     let decide = granted.decide.iter().filter(|gate| !effective.decide.contains(gate));
@@ -109,14 +123,7 @@ pub(super) fn idle(manifest: &Manifest, granted: &Grant, effective: &Grant) -> V
             idle.push(right.to_owned());
         }
     }
-    if idle.is_empty() {
-        return Vec::new();
-    }
-    vec![format!(
-        "[extension.{}.grant] has what it does not ask for, which has no effect: {}",
-        manifest.name,
-        idle.join(", ")
-    )]
+    idle
 }
 
 fn absent<'a>(wanted: &'a [String], there: &[String]) -> Vec<&'a String> {
@@ -150,7 +157,7 @@ mod tests {
         let manifest = asking(asked.clone());
         let effective = granted.within(&manifest);
         let missing = missing(&manifest, &effective, &ExtensionSettings::default());
-        (missing, idle(&manifest, granted, &effective))
+        (missing, idle(&manifest, granted))
     }
 
     fn everything() -> Permissions {

@@ -1,5 +1,7 @@
 use async_trait::async_trait;
 
+use super::log::LogRecord;
+
 /// What the host does for a guest beyond WASI, by extension. Implemented where the store is known; what is not
 /// implemented fails.
 #[async_trait]
@@ -71,6 +73,9 @@ pub trait Bridge: Send + Sync {
     async fn send_message(&self, _session: &str, _text: String) -> Result<(), BridgeError> {
         nothing()
     }
+
+    /// Keeps something that an extension has logged, or the host of it. Must not block.
+    fn log(&self, _extension: &str, _record: LogRecord) {}
 
     /// What is kept of an extension's health, as JSON, and how long ago that was, in milliseconds.
     async fn health(&self, _extension: &str) -> Result<Option<(String, u64)>, BridgeError> {

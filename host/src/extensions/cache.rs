@@ -41,14 +41,18 @@ impl Cache {
         self.folder.join(format!("{digest}-{:016x}.{suffix}", self.fingerprint))
     }
 
-    /// An entry, and the side that has what the component asks for.
-    pub(super) fn get<'a>(&self, sandbox: &'a Sandbox, digest: &str) -> Option<(Entry, &'a Side)> {
-        let manifest = fs::read(self.path(digest, "json")).ok()?;
-        let manifest = serde_json::from_slice(&manifest).ok()?;
+    pub(super) fn manifest(&self, digest: &str) -> Option<Manifest> {
+        serde_json::from_slice(&fs::read(self.path(digest, "json")).ok()?).ok()
+    }
+
+    /// The compiled code, and the side that has what the component asks for.
+    pub(super) fn component<'a>(
+        &self,
+        sandbox: &'a Sandbox,
+        digest: &str,
+    ) -> Option<(Component, &'a Side)> {
         let path = self.path(digest, "cwasm");
-        let load = |side: &'a Side| Some((load_compiled(&side.engine, &path).ok()?, side));
-        let (component, side) = sandbox.sides().find_map(load)?;
-        Some((Entry { component, manifest }, side))
+        sandbox.sides().find_map(|side| Some((load_compiled(&side.engine, &path).ok()?, side)))
     }
 
     /// Keeps an entry. The manifest goes last: an entry without one is not found.

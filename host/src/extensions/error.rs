@@ -5,13 +5,17 @@ use crate::hooks::Failure;
 
 /// Why a file of the extensions folder was not loaded. The others are.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{}: {reason}", .file.display())]
+#[error("{}: {reason}{}", .file.display(), if *.kept { KEPT } else { "" })]
 pub struct LoadError {
     /// The file.
     pub file: PathBuf,
     /// What is wrong with it, and what to do.
     pub reason: LoadReason,
+    /// Whether the version that was loaded before stays in use until the file is mended.
+    pub kept: bool,
 }
+
+const KEPT: &str = "; the version that was loaded before stays in use";
 
 /// What is wrong with a file of the extensions folder.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -33,6 +33,8 @@ pub struct Extension {
     pub limits: Limits,
     /// What it may do: what it asks for and the operator grants.
     pub grant: Grant,
+    /// What the operator has set, as it is written down.
+    pub(super) settings: ExtensionSettings,
     pub(super) pre: ExtensionPre<State>,
     pub(super) identity: Identity,
     /// Room for its instances.
@@ -58,8 +60,10 @@ pub struct Services {
 }
 
 /// What the operator has set for an extension.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ExtensionSettings {
+    /// Whether it is loaded. Default: true.
+    pub enabled: bool,
     /// What `settings.get` returns.
     pub settings: JsonObject,
     /// What it may use.
@@ -68,11 +72,23 @@ pub struct ExtensionSettings {
     pub grant: Grant,
 }
 
+impl Default for ExtensionSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            settings: JsonObject::default(),
+            limits: Limits::default(),
+            grant: Grant::default(),
+        }
+    }
+}
+
 impl Extension {
     pub(super) fn identity(manifest: &Manifest, settings: &ExtensionSettings, rights: Rights) -> Identity {
         Identity {
             extension: manifest.name.as_str().into(),
             session: "".into(),
+            request_id: "".into(),
             rights: Arc::new(rights),
             settings: serde_json::Value::Object(settings.settings.clone()).to_string().into(),
             storage_bytes: settings.limits.storage_bytes,
@@ -84,11 +100,12 @@ impl Extension {
         &self,
         bridge: Arc<dyn Bridge>,
         session: Arc<str>,
+        request_id: &str,
         of: Use,
         meter: &mut Meter,
     ) -> Result<Instance, Failure> {
         let place = self.pool.place(&self.all, of, meter).await?;
-        let identity = Identity { session, ..self.identity.clone() };
+        let identity = Identity { session, request_id: request_id.into(), ..self.identity.clone() };
         let state = State::new(identity, &self.limits, bridge).map_err(Failure::Link)?;
         Instance::new(&self.pre, state, &self.limits, Some(place), meter).await
     }

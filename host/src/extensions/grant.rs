@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::advice;
 use super::manifest::{Manifest, Permissions, Workspace};
 use super::network::HostGrant;
 use crate::hooks::Hook;
@@ -105,6 +106,12 @@ impl Grant {
             session_info: self.session_info && asked.session_info,
             send_message: self.send_message && asked.send_message,
         }
+    }
+
+    /// What of it the extension does not ask for, in a word or two each, such as `model` or `network a.org`.
+    #[must_use]
+    pub fn unasked(&self, manifest: &Manifest) -> Vec<String> {
+        advice::unasked(manifest, self)
     }
 
     /// Whether the answers to a hook count.

@@ -108,6 +108,19 @@ impl Keeper {
         }
     }
 
+    /// The same extension's, under other limits: with what is known of it so far.
+    pub(super) fn with_limits(&self, limits: &Limits) -> Self {
+        let known = self.state.lock();
+        let state = State {
+            probing: false,
+            changed: true,
+            totals: known.totals.clone(),
+            last_error: known.last_error.clone(),
+            ..*known
+        };
+        Self { state: Mutex::new(state), ..Self::new(&self.extension, &self.digest, limits) }
+    }
+
     /// Asks for leave to make a call.
     pub(super) fn admit(self: &Arc<Self>, events: &dyn Events) -> Result<Pass, Failure> {
         let mut state = self.state.lock();

@@ -2,6 +2,7 @@
 
 use super::bindings::lathe::extension as wit;
 use super::bridge::BridgeError;
+use super::log::{LogLevel, LogSource};
 use super::state::{LogLimits, State};
 
 /// Bytes of a storage key.
@@ -42,8 +43,18 @@ impl wit::log::Host for State {
             wit::log::Level::Warn => tracing::warn!(target: "lathe::guest", extension, "{message}"),
             wit::log::Level::Error => tracing::error!(target: "lathe::guest", extension, "{message}"),
         }
+        let level = match level {
+            wit::log::Level::Trace => LogLevel::Trace,
+            wit::log::Level::Debug => LogLevel::Debug,
+            wit::log::Level::Info => LogLevel::Info,
+            wit::log::Level::Warn => LogLevel::Warn,
+            wit::log::Level::Error => LogLevel::Error,
+        };
+        self.logger.log(level, LogSource::Guest, message);
         if self.log_records == records {
-            tracing::warn!(target: "lathe::guest", extension, "that was log record {records}: further ones are dropped");
+            let last = format!("that was log record {records}: further ones are dropped");
+            tracing::warn!(target: "lathe::guest", extension, "{last}");
+            self.logger.log(LogLevel::Warn, LogSource::Host, last);
         }
     }
 }

@@ -3,20 +3,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::StreamExt;
-use parking_lot::Mutex;
 use tokio::time::Instant;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
-use super::advice;
+use super::admit::{Found, Loaded, Opened};
 use super::bindings::ExtensionPre;
 use super::bridge::NoBridge;
 use super::cache::{self, Cache, Entry};
 use super::engine::{INSTANCES, Sandbox, Side};
 use super::error::{LoadError, LoadReason};
-use super::extension::{Extension, ExtensionSettings};
-use super::health::Keeper;
+use super::extension::ExtensionSettings;
 use super::instance::{Instance, guarded};
 use super::limits::Limits;
 use super::manifest::Manifest;
@@ -26,7 +24,6 @@ use super::pool::Pool;
 use super::rights::{Rights, Surroundings};
 use super::state::{Identity, State};
 use super::wasi::Fixed;
-use super::workspace;
 use crate::hooks::Failure;
 
 /// The contract that this host speaks.
@@ -49,35 +46,13 @@ impl Progress for () {}
 
 /// Loads extensions: the engine, the cache, and what the operator has set.
 pub struct Loader {
-    sandbox: Sandbox,
-    cache: Option<Cache>,
-    settings: BTreeMap<String, ExtensionSettings>,
-    order: Vec<String>,
+    pub(super) sandbox: Sandbox,
+    pub(super) cache: Option<Cache>,
+    pub(super) settings: Arc<BTreeMap<String, ExtensionSettings>>,
+    pub(super) order: Vec<String>,
     progress: Box<dyn Progress>,
-    surroundings: Surroundings,
-    own: Vec<PathBuf>,
-}
-
-/// What a folder of extensions came to.
-#[derive(Debug, Default)]
-pub struct Loaded {
-    /// In the order in which they are called.
-    pub extensions: Vec<Arc<Extension>>,
-    /// The files that were not loaded.
-    pub errors: Vec<LoadError>,
-    /// How many had to be compiled.
-    pub compiled: usize,
-    /// How long it took, in milliseconds.
-    pub duration_ms: f64,
-}
-
-/// The component's own view of one file, before anything is decided about it.
-struct Opened {
-    file: PathBuf,
-    digest: String,
-    manifest: Manifest,
-    pre: ExtensionPre<State>,
-    compiled: bool,
+    pub(super) surroundings: Surroundings,
+    pub(super) own: Vec<PathBuf>,
 }
 
 impl Loader {
@@ -90,7 +65,7 @@ impl Loader {
         Ok(Self {
             sandbox: Sandbox::new()?,
             cache: None,
-            settings: BTreeMap::new(),
+            settings: Arc::default(),
             order: Vec::new(),
             progress: Box::new(()),
             surroundings: Surroundings {
@@ -112,7 +87,7 @@ impl Loader {
     /// What the operator has set, by extension name.
     #[must_use]
     pub fn settings(mut self, settings: BTreeMap<String, ExtensionSettings>) -> Self {
-        self.settings = settings;
+        self.settings = Arc::new(settings);
         self
     }
 
@@ -173,66 +148,76 @@ impl Loader {
     ///
     /// If the folder cannot be read.
     pub async fn load_dir(&self, folder: &Path) -> std::io::Result<Loaded> {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
-            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-            .filter(|path| path.extension().is_some_and(|extension| extension == "wasm"))
-            .collect();
-        files.sort();
-        Ok(self.load_files(files).await)
+        Ok(self.load_files(components(folder)?).await)
+    }
+
+    /// What there is in a folder, with nothing of it loaded, and the files that are no extensions.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read.
+    pub async fn find(&self, folder: &Path) -> std::io::Result<(Vec<Found>, Vec<LoadError>)> {
+        let files = components(folder)?.into_iter();
+        let opened: Vec<_> =
+            in_parallel(files.map(|file| async { (self.open_if(&file, |_| false).await, file) })).await;
+        let (mut found, mut errors) = (Vec::new(), Vec::new());
+        for (opened, file) in opened {
+            match opened {
+                Ok(Opened { digest, manifest, .. }) => found.push(Found { file, digest, manifest }),
+                Err(reason) => errors.push(LoadError { file, reason, kept: false }),
+            }
+        }
+        Ok((found, errors))
     }
 
     /// Loads these files.
     pub async fn load_files(&self, files: Vec<PathBuf>) -> Loaded {
         let begun = Instant::now();
-        let opened: Vec<Result<Opened, LoadError>> = futures::stream::iter(files)
-            .map(|file| async { self.open(&file).await.map_err(|reason| LoadError { file, reason }) })
-            .buffered(std::thread::available_parallelism().map_or(1, usize::from))
-            .collect()
-            .await;
-        let mut loaded = Loaded::default();
-        let mut fit = Vec::new();
-        for result in opened {
-            match result {
-                Ok(opened) => fit.push(opened),
-                Err(error) => loaded.errors.push(error),
-            }
-        }
-        let place = |opened: &Opened| {
-            let name = &opened.manifest.name;
-            self.order.iter().position(|listed| listed == name).unwrap_or(usize::MAX)
-        };
-        fit.sort_by_key(place);
-        for opened in fit {
-            loaded.compiled += usize::from(opened.compiled);
-            let file = opened.file.clone();
-            match self.admit(opened, &loaded.extensions) {
-                Ok(extension) => loaded.extensions.push(Arc::new(extension)),
-                Err(reason) => loaded.errors.push(LoadError { file, reason }),
-            }
-        }
-        loaded.duration_ms = begun.elapsed().as_secs_f64() * 1e3;
-        loaded
+        let files = files.into_iter().map(|file| async { (self.open(&file).await, file) });
+        let opened: Vec<_> = in_parallel(files).await;
+        let opened = opened
+            .into_iter()
+            .map(|(opened, file)| opened.map_err(|reason| LoadError { file, reason, kept: false }));
+        self.arrange(opened.collect(), &[], begun)
     }
 
     /// Compiled code and manifest of a file, from the cache or from the file itself.
-    async fn open(&self, file: &Path) -> Result<Opened, LoadReason> {
+    pub(super) async fn open(&self, file: &Path) -> Result<Opened, LoadReason> {
+        let settings = self.settings.clone();
+        self.open_if(file, move |manifest| is_enabled(&settings, manifest)).await
+    }
+
+    /// The same, without the code where it is not wanted.
+    async fn open_if(
+        &self,
+        file: &Path,
+        wanted: impl Fn(&Manifest) -> bool + Clone + Send + 'static,
+    ) -> Result<Opened, LoadReason> {
         let bytes = tokio::fs::read(file).await.map_err(|error| LoadReason::Read(error.to_string()))?;
-        let (sandbox, cache) = (self.sandbox.clone(), self.cache.clone());
+        let (sandbox, cache, has_use) = (self.sandbox.clone(), self.cache.clone(), wanted.clone());
         // Off the runtime's threads, and several files at once: it is all computing.
         let (bytes, digest, cached) = blocking(move || {
             let digest = cache::digest(&bytes);
-            let entry = cache.as_ref().and_then(|cache| cache.get(&sandbox, &digest));
-            let cached =
-                entry.map(|(entry, side)| link(side, &entry.component).map(|pre| (pre, entry.manifest)));
+            let cached = cache.and_then(|cache| {
+                let manifest = cache.manifest(&digest)?;
+                if !has_use(&manifest) {
+                    return Some(Ok((None, manifest)));
+                }
+                let (component, side) = cache.component(&sandbox, &digest)?;
+                Some(link(side, &component).map(|pre| (Some(pre), manifest)))
+            });
             (bytes, digest, cached)
         })
         .await?;
         let compiled = cached.is_none();
         let (pre, manifest) = match cached {
             Some(cached) => cached?,
-            None => self.compile(file, &digest, bytes).await?,
+            None => {
+                let (pre, manifest) = self.compile(file, &digest, bytes).await?;
+                (wanted(&manifest).then_some(pre), manifest)
+            }
         };
-        Ok(Opened { file: file.to_owned(), digest, manifest, pre, compiled })
+        Ok(Opened { file: file.to_owned(), digest, manifest, pre, compiled, before: None })
     }
 
     async fn compile(
@@ -271,6 +256,7 @@ impl Loader {
         let identity = Identity {
             extension: "describe".into(),
             session: "".into(),
+            request_id: "".into(),
             settings: "{}".into(),
             storage_bytes: 0,
             rights: Arc::new(Rights::none(&self.surroundings)),
@@ -283,62 +269,13 @@ impl Loader {
         })
     }
 
-    /// Decides whether it may stand beside the ones that are there.
-    fn admit(&self, opened: Opened, there: &[Arc<Extension>]) -> Result<Extension, LoadReason> {
-        let Opened { file, digest, manifest, pre, .. } = opened;
-        let prefix = manifest.prefix();
-        if let Some(other) = there.iter().find(|other| other.manifest.prefix() == prefix) {
-            return Err(LoadReason::NameClash {
-                name: manifest.name,
-                other: other.manifest.name.clone(),
-                other_file: other.file.clone(),
-            });
-        }
-        for tool in &manifest.tools {
-            let tool = manifest.tool_name(tool);
-            let offers = |other: &Extension| {
-                other.manifest.tools.iter().any(|theirs| other.manifest.tool_name(theirs) == tool)
-            };
-            if let Some(other) = there.iter().find(|other| offers(other)) {
-                return Err(LoadReason::ToolClash { tool, other: other.manifest.name.clone() });
-            }
-        }
-        let settings = self.settings.get(&manifest.name).cloned().unwrap_or_default();
-        let mut grant = settings.grant.within(&manifest);
-        let mut lines = advice::missing(&manifest, &grant, &settings);
-        lines.extend(advice::idle(&manifest, &settings.grant, &grant));
-        let cache = self.cache.as_ref().map(Cache::folder);
-        let own = self.own.iter().map(PathBuf::as_path).chain(cache).chain(file.parent());
-        if let Some(Err(why)) = grant.workspace.as_ref().map(|workspace| workspace::check(workspace, own)) {
-            grant.workspace = None;
-            lines.push(format!("{why}; it runs without"));
-        }
-        for line in lines {
-            tracing::warn!(extension = &*manifest.name, "{line}");
-        }
-        let rights = Rights::new(&manifest, grant.clone(), &self.surroundings);
-        Ok(Extension {
-            identity: Extension::identity(&manifest, &settings, rights),
-            pool: Pool::new(settings.limits.instances),
-            keeper: Arc::new(Keeper::new(&manifest.name, &digest, &settings.limits)),
-            listeners: Mutex::default(),
-            limits: settings.limits,
-            grant,
-            all: self.sandbox.pool.clone(),
-            file,
-            digest,
-            manifest,
-            pre,
-        })
-    }
-
     /// What a file imports and exports, by name, without running anything of it.
     ///
     /// # Errors
     ///
     /// If it is no component.
     pub async fn interfaces(&self, file: &Path) -> Result<Interfaces, LoadError> {
-        let failed = |reason| LoadError { file: file.to_owned(), reason };
+        let failed = |reason| LoadError { file: file.to_owned(), reason, kept: false };
         let bytes =
             tokio::fs::read(file).await.map_err(|error| failed(LoadReason::Read(error.to_string())))?;
         check_header(&bytes).map_err(failed)?;
@@ -360,6 +297,28 @@ pub struct Interfaces {
     pub imports: Vec<String>,
     /// By full name.
     pub exports: Vec<String>,
+}
+
+/// The `*.wasm` of a folder, by name.
+pub(super) fn components(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wasm"))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Waits for all, in their order. No more are under way at once than there are processors: that bounds the files that
+/// are open and held in memory, and the compilations.
+pub(super) async fn in_parallel<F: Future>(work: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let most = std::thread::available_parallelism().map_or(1, usize::from);
+    futures::stream::iter(work).buffered(most).collect().await
+}
+
+/// Whether the operator wants it loaded.
+pub(super) fn is_enabled(settings: &BTreeMap<String, ExtensionSettings>, manifest: &Manifest) -> bool {
+    settings.get(&manifest.name).is_none_or(|settings| settings.enabled)
 }
 
 /// Computes on a thread where that holds nobody up.

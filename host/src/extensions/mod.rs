@@ -4,6 +4,7 @@
 //! in the host. May use `hooks` and `tools`, whose traits it implements, and `turn`; nothing else: what lies behind a
 //! guest's imports comes in as a [`Bridge`]. No other room knows wasmtime.
 
+mod admit;
 mod advice;
 mod bindings;
 mod bridge;
@@ -14,6 +15,7 @@ mod denial;
 mod engine;
 mod error;
 mod extension;
+mod folder;
 mod grant;
 mod health;
 mod imports;
@@ -21,6 +23,7 @@ mod instance;
 mod json;
 mod limits;
 mod load;
+mod log;
 mod manifest;
 mod memory;
 mod meter;
@@ -34,13 +37,16 @@ mod wasi;
 mod worker;
 mod workspace;
 
+pub use admit::{Changes, Found, Loaded};
 pub use bridge::{Bridge, BridgeError, BridgeMessage};
 pub use error::{LoadError, LoadReason};
 pub use extension::{Extension, ExtensionSettings, Services};
+pub use folder::Folder;
 pub use grant::{Gate, Grant, WorkspaceGrant};
 pub use health::{Health, Totals, reset_health};
 pub use limits::Limits;
-pub use load::{Interfaces, Loaded, Loader, Progress};
+pub use load::{Interfaces, Loader, Progress};
+pub use log::{LogLevel, LogRecord, LogSource};
 pub use manifest::{ContextBlock, Manifest, ManifestError, Permissions, ToolManifest, Workspace};
 pub use network::{HeaderName, HostGrant, HostPattern, Method, Resolver, SecretHeader};
 pub use wasi::Fixed;

@@ -8,6 +8,7 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use super::bridge::Bridge;
 use super::denial::Denials;
 use super::limits::Limits;
+use super::log::Logger;
 use super::memory::MemoryLimiter;
 use super::network::Outgoing;
 use super::rights::Rights;
@@ -28,6 +29,7 @@ pub(super) struct State {
     pub(super) bridge: Arc<dyn Bridge>,
     pub(super) denials: Denials,
     pub(super) log: LogLimits,
+    pub(super) logger: Logger,
     pub(super) log_records: u32,
     pub(super) sent: u32,
 }
@@ -45,6 +47,8 @@ pub(super) struct Identity {
     pub(super) extension: Arc<str>,
     /// Empty while it is described.
     pub(super) session: Arc<str>,
+    /// The turn; empty as well.
+    pub(super) request_id: Arc<str>,
     /// JSON text of an object.
     pub(super) settings: Arc<str>,
     pub(super) storage_bytes: u64,
@@ -57,7 +61,8 @@ impl State {
         let stderr = MemoryOutputPipe::new(STDERR_BYTES);
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
-        let denials = Denials::new(identity.extension.clone());
+        let logger = Logger::new(&identity, bridge.clone());
+        let denials = Denials::new(identity.extension.clone(), logger.clone());
         Ok(Self {
             wasi: wasi::context(&identity.rights, &stderr, limits.random_bytes)?,
             table,
@@ -69,6 +74,7 @@ impl State {
             bridge,
             denials,
             log: LogLimits { records: limits.log_records, bytes: limits.log_bytes },
+            logger,
             log_records: 0,
             sent: 0,
         })

@@ -78,8 +78,10 @@ impl ExtensionTool {
         meter: &mut Meter,
     ) -> Result<Result<Json, wit::ToolError>, Failure> {
         let limits = &self.extension.limits;
-        let mut instance =
-            self.extension.instantiate(self.bridge.clone(), session.into(), Use::Tool, meter).await?;
+        let bridge = self.bridge.clone();
+        let made =
+            self.extension.instantiate(bridge, session.into(), &context.request_id, Use::Tool, meter).await;
+        let mut instance = made?;
         let answer = guarded!(&mut instance, meter, limits, |guest, store| {
             guest.lathe_extension_tools().call_call(store, &self.name, &input, context)
         });

@@ -297,8 +297,9 @@ impl Turn {
         let instance = match self.instance.take() {
             Some(instance) => Ok(instance),
             None => {
-                let Services { bridge, session, .. } = self.services.clone();
-                let made = self.extension.instantiate(bridge, session, Use::Turn, &mut meter).await;
+                let Services { bridge, session, request_id, .. } = self.services.clone();
+                let made =
+                    self.extension.instantiate(bridge, session, &request_id, Use::Turn, &mut meter).await;
                 made.map_err(|failure| self.spend(&meter, failure))
             }
         };

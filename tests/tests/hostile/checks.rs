@@ -13,7 +13,7 @@ use super::play::{host, load};
 use super::table::Guest;
 
 /// How many make a crowd.
-const CROWD: usize = 100;
+const CROWD: usize = 1_000;
 
 pub(super) async fn check(name: &str, of: &Guest) -> anyhow::Result<String> {
     let folder = tempfile::tempdir()?;
