@@ -177,7 +177,7 @@ fn what_an_extension_says_and_fails_with_is_kept() {
         logs(&["metre"]),
         refused("error: there is no extension \"metre\" in extensions\nhint: did you mean `meter`?\n")
     );
-    folder.lathe(&["ext", "disable", "meter"]);
+    assert_eq!(folder.lathe(&["ext", "disable", "meter"]).code, Some(0));
     std::fs::remove_file(folder.path().join("extensions/meter.wasm")).unwrap();
     assert_eq!(records(&["meter"]), meter, "also when it is gone");
 }

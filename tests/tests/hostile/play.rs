@@ -75,7 +75,12 @@ impl Host {
 pub(super) fn settings(of: &Guest) -> ExtensionSettings {
     let settings = of.rogue.iter().map(|deed| ("do".to_owned(), json!(deed))).collect();
     let decide = if of.decide { vec![Gate::BeforeToolCall] } else { Vec::new() };
-    ExtensionSettings { settings, limits: of.limits.clone(), grant: Grant { decide, ..Grant::default() } }
+    ExtensionSettings {
+        enabled: true,
+        settings,
+        limits: of.limits.clone(),
+        grant: Grant { decide, ..Grant::default() },
+    }
 }
 
 /// A loader with the settings of these guests and of the well-behaved ones.
