@@ -14,6 +14,8 @@ mod denial;
 mod engine;
 mod error;
 mod extension;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod grant;
 mod health;
 mod imports;
