@@ -32,9 +32,17 @@ fn json(ran: &Ran) -> Value {
 #[test]
 fn every_command_explains_itself_with_examples() {
     let folder = Folder::new();
-    for command in
-        [&[][..], &["dev"], &["run"], &["build"], &["ext", "list"], &["ext", "reset"], &["inspect"]]
-    {
+    for command in [
+        &[][..],
+        &["dev"],
+        &["run"],
+        &["build"],
+        &["ext", "list"],
+        &["ext", "reset"],
+        &["inspect"],
+        &["call"],
+        &["budget"],
+    ] {
         let help = folder.lathe(&[command, &["--help"]].concat());
         assert_eq!((help.code, &*help.err), (Some(0), ""), "{command:?}");
         assert!(help.out.contains("\nExamples:\n  lathe "), "{}", help.out);

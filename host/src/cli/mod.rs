@@ -4,11 +4,14 @@
 
 mod approvals;
 mod args;
+mod budget;
 mod build;
+mod call;
 mod cargo;
 mod chat;
 mod dev;
 mod ext;
+mod guest;
 mod host;
 mod input;
 mod inspect;
@@ -17,6 +20,7 @@ mod print;
 mod problem;
 mod progress;
 mod run;
+mod snapshot;
 mod snippet;
 mod style;
 
@@ -34,7 +38,7 @@ use crate::config::Config;
 enum Done {
     /// All is well: exit code 0.
     Well,
-    /// A turn ended in an error, or was cancelled: 1.
+    /// A turn ended in an error, or was cancelled; or a call failed: 1.
     TurnFailed,
     /// Told to stop for the second time: 130, as a shell says of a process ended by Ctrl-C.
     Interrupted,
@@ -72,7 +76,10 @@ pub fn main() -> ExitCode {
 
 fn start(cli: Cli) -> Result<Done, Problem> {
     let trace = matches!(&cli.command, Command::Dev(args) | Command::Run(args) if args.trace);
-    logs::start(trace)?;
+    // Those that call one extension set their log up once it is loaded.
+    if !matches!(&cli.command, Command::Call(_) | Command::Budget(_)) {
+        logs::start(trace)?;
+    }
     let config = Config::load(cli.config.as_deref())?;
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Problem::new(format!("cannot start the async runtime: {error}")))?;
@@ -84,6 +91,8 @@ fn start(cli: Cli) -> Result<Done, Problem> {
             Command::Ext(ExtCommand::List(args)) => ext::list(args, config).await,
             Command::Ext(ExtCommand::Reset(args)) => ext::reset(args, config).await,
             Command::Inspect(args) => inspect::run(args, config).await,
+            Command::Call(args) => call::run(args, config).await,
+            Command::Budget(args) => budget::run(args, config).await,
         }
     });
     // A thread may wait for standard input for ever.

@@ -37,6 +37,8 @@ mod worker;
 mod workspace;
 
 pub use bridge::{Bridge, BridgeError, BridgeMessage};
+#[cfg(feature = "cli")]
+pub(crate) use cause::BACKTRACE;
 pub use error::{LoadError, LoadReason};
 pub use extension::{Extension, ExtensionSettings, Services};
 pub use grant::{Gate, Grant, WorkspaceGrant};
