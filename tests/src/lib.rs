@@ -2,6 +2,7 @@
 pub mod binary;
 pub mod guests;
 pub mod house;
+pub mod mutation;
 pub mod probe;
 pub mod provider_server;
 pub mod recorder;

@@ -46,6 +46,8 @@ fn every_command_explains_itself_with_examples() {
         &["ext", "reload"],
         &["ext", "logs"],
         &["inspect"],
+        &["call"],
+        &["budget"],
     ] {
         let help = folder.lathe(&[command, &["--help"]].concat());
         assert_eq!((help.code, &*help.err), (Some(0), ""), "{command:?}");

@@ -5,6 +5,7 @@ use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Args, Parser, Subcommand};
 
+use super::{budget, call};
 use crate::config::Config;
 
 const STYLES: Styles = Styles::styled()
@@ -30,7 +31,7 @@ Examples:
   lathe run --model openai:gpt-5.2 --session work \"Where were we?\"
   lathe ext list
 
-Exit codes: 0 done, 1 the turn ended in an error, 2 usage or configuration.
+Exit codes: 0 done, 1 the turn or the call ended in an error, 2 usage or configuration.
 LATHE_LOG filters the log on standard error, as in LATHE_LOG=lathe=debug.";
 
 #[derive(Debug, Subcommand)]
@@ -54,6 +55,12 @@ pub(super) enum Command {
     /// Shows what one extension is, asks for and offers. Runs nothing of it but `describe`.
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArgs),
+    /// Calls one tool or hook of an extension, in its sandbox, and tells the answer and what it cost.
+    #[command(after_help = call::EXAMPLES)]
+    Call(call::CallArgs),
+    /// Plays a script of calls and suggests limits for lathe.toml.
+    #[command(after_help = budget::EXAMPLES)]
+    Budget(budget::BudgetArgs),
 }
 
 const DEV_EXAMPLES: &str = "\

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use super::Done;
 use super::cargo::{self, Package, Workspace};
 use super::problem::{self, Problem};
-use super::style::{BAD, DOUBTFUL, GOOD, bold, clean, dim};
+use super::style::{BAD, DOUBTFUL, GOOD, bold, clean, dim, say};
 use crate::config::Config;
 
 /// Which crates are told of.
@@ -182,9 +182,4 @@ fn place(built: &Path, name: &str, dir: &Path, report: Report) -> io::Result<()>
 
 fn could_not(name: &str, why: &str) {
     say(&format!("{} {name} could not be built: {}", bold(BAD, "error:"), clean(why)));
-}
-
-/// If standard error is closed, there is no one to tell.
-fn say(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
 }

@@ -259,7 +259,7 @@ pub(super) fn words(words: impl IntoIterator<Item = String>) -> String {
 }
 
 /// Columns as wide as their widest cell; the last as it comes.
-fn table<const N: usize>(rows: &[[String; N]]) -> String {
+pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let cells: Vec<[String; N]> =
         rows.iter().map(|row| row.each_ref().map(|cell| clip(cell, usize::MAX))).collect();
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

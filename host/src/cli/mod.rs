@@ -4,11 +4,14 @@
 
 mod approvals;
 mod args;
+mod budget;
 mod build;
+mod call;
 mod cargo;
 mod chat;
 mod dev;
 mod ext;
+mod guest;
 mod host;
 mod input;
 mod inspect;
@@ -18,6 +21,7 @@ mod problem;
 mod progress;
 mod reload;
 mod run;
+mod snapshot;
 mod snippet;
 mod style;
 mod watch;
@@ -36,7 +40,7 @@ use crate::config::Config;
 enum Done {
     /// All is well: exit code 0.
     Well,
-    /// A turn ended in an error, or was cancelled: 1.
+    /// A turn ended in an error, or was cancelled; or a call failed: 1.
     TurnFailed,
     /// Told to stop for the second time: 130, as a shell says of a process ended by Ctrl-C.
     Interrupted,
@@ -78,7 +82,10 @@ fn start(cli: Cli) -> Result<Done, Problem> {
         Command::Run(args) => args.trace,
         _ => false,
     };
-    logs::start(trace)?;
+    // Those that call one extension set their log up once it is loaded.
+    if !matches!(&cli.command, Command::Call(_) | Command::Budget(_)) {
+        logs::start(trace)?;
+    }
     let config = Config::load(cli.config.as_deref())?;
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Problem::new(format!("cannot start the async runtime: {error}")))?;
@@ -89,6 +96,8 @@ fn start(cli: Cli) -> Result<Done, Problem> {
             Command::Build { dir } => build::run(dir, &config).await,
             Command::Ext(command) => Box::pin(ext::run(command, config)).await,
             Command::Inspect(args) => inspect::run(args, config).await,
+            Command::Call(args) => call::run(args, config).await,
+            Command::Budget(args) => budget::run(args, config).await,
         }
     });
     // A thread may wait for standard input for ever.

@@ -24,6 +24,11 @@ impl Problem {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// Where it is.
+    pub(super) fn within(self, place: &str) -> Self {
+        Self { message: format!("{place}: {}", self.message), ..self }
+    }
+
     pub(super) fn message(&self) -> &str {
         &self.message
     }

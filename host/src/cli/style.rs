@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::io::Write;
 
 use clap::builder::styling::{AnsiColor, Style};
 
@@ -17,6 +18,11 @@ pub(super) fn bold(color: AnsiColor, text: &str) -> impl Display {
 pub(super) fn dim(text: &str) -> impl Display {
     let style = Style::new().dimmed();
     format!("{style}{text}{style:#}")
+}
+
+/// A line to standard error. If that is closed, there is no one to tell.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 /// Without control characters: a model or a guest must not steer the terminal.

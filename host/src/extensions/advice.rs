@@ -64,6 +64,8 @@ pub(super) fn missing(manifest: &Manifest, effective: &Grant, settings: &Extensi
         }
     }
     if let Some(bytes) = asked.storage_bytes.filter(|bytes| *bytes > settings.limits.storage_bytes) {
+        // TOML has no larger numbers.
+        let bytes = bytes.min(i64::MAX.unsigned_abs());
         lines.push(format!(
             "it asks for {bytes} bytes of storage and has {}; to allow it, add `storage-bytes = {bytes}` under [extension.{}.limits]",
             settings.limits.storage_bytes, manifest.name
@@ -132,8 +134,18 @@ fn absent<'a>(wanted: &'a [String], there: &[String]) -> Vec<&'a String> {
 
 /// A line of `lathe.toml`.
 fn list<T: std::fmt::Display>(key: &str, words: Vec<T>) -> String {
-    let words: Vec<String> = words.into_iter().map(|word| format!("\"{word}\"")).collect();
+    let words: Vec<String> = words.into_iter().map(|word| quoted(&word.to_string())).collect();
     format!("{key} = [{}]", words.join(", "))
+}
+
+/// A text of TOML: a guest's word must not end it, or the line, and begin another.
+fn quoted(word: &str) -> String {
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", word.chars().map(escaped).collect::<String>())
 }
 
 #[cfg(test)]
@@ -226,6 +238,15 @@ mod tests {
             assert!(lines.contains(&line), "{line}: {lines:?}");
         }
         assert!(idle.is_empty(), "{idle:?}");
+    }
+
+    #[test]
+    fn a_guests_word_stays_a_word() {
+        let words: Vec<String> = ["A\"]\nmodel = true #", "\\", "\u{7f}\u{9b}"].map(String::from).into();
+        let asked = Permissions { environment: words.clone(), ..Permissions::default() };
+        let (missing, _) = told(&asked, &Grant::default());
+        let line = missing[0].split('`').nth(1).unwrap();
+        assert_eq!(toml::from_str::<Grant>(line).unwrap(), Grant { environment: words, ..Grant::default() });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Why a call into a guest failed, told from what wasmtime reports.
 
 use wasmtime::component::ResourceTableError;
-use wasmtime::{Store, Trap};
+use wasmtime::{Store, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use super::limits::Limits;
@@ -22,9 +22,15 @@ const KNOWN: [Known; 4] = [
     ("requested len", |limits, _| Failure::TooMuchRandom { limit: limits.random_bytes }),
 ];
 
+/// Where the log has the functions that a guest was in when it failed, innermost first, at the level `debug`.
+pub(crate) const BACKTRACE: &str = "lathe::backtrace";
+
 /// The cause of a failed call.
 pub(super) fn cause(store: &Store<State>, error: &wasmtime::Error, budget: u64, limits: &Limits) -> Failure {
     let state = store.data();
+    if let Some(trace) = error.downcast_ref::<WasmBacktrace>() {
+        tracing::debug!(target: BACKTRACE, extension = &*state.identity.extension, "{trace}");
+    }
     // First: the guest's allocator answers a refusal with an ordinary trap.
     match state.memory.refused {
         Some(Refused::Memory) => return Failure::OutOfMemory { limit: limits.memory_bytes },

@@ -16,6 +16,8 @@ mod engine;
 mod error;
 mod extension;
 mod folder;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod grant;
 mod health;
 mod imports;
@@ -39,6 +41,8 @@ mod workspace;
 
 pub use admit::{Changes, Found, Loaded};
 pub use bridge::{Bridge, BridgeError, BridgeMessage};
+#[cfg(feature = "cli")]
+pub(crate) use cause::BACKTRACE;
 pub use error::{LoadError, LoadReason};
 pub use extension::{Extension, ExtensionSettings, Services};
 pub use folder::Folder;

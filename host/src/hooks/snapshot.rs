@@ -1,6 +1,6 @@
 //! What extensions are shown (`think.md` §3.7): no message content, no live objects, nothing but plain values.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ChatErrorContext, ChatResponseContext, StepFinishContext, ToolCallContext, ToolResultContext};
 use crate::turn::{
@@ -9,8 +9,8 @@ use crate::turn::{
 };
 
 /// Of `before-turn`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TurnSnapshot {
     /// The system prompt, as everybody before this extension left it.
     pub system: String,
@@ -33,8 +33,8 @@ pub struct TurnSnapshot {
 }
 
 /// Of `before-step`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepSnapshot {
     /// The turn.
     pub request_id: String,
@@ -53,8 +53,8 @@ pub struct StepSnapshot {
 }
 
 /// Of `before-tool-call`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolCallSnapshot {
     /// The call.
     pub tool_call_id: String,
@@ -69,8 +69,8 @@ pub struct ToolCallSnapshot {
 }
 
 /// Of `after-tool-call`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolResultSnapshot {
     /// The call.
     pub tool_call_id: String,
@@ -91,8 +91,8 @@ pub struct ToolResultSnapshot {
 }
 
 /// Of `on-step-finish`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepFinishSnapshot {
     /// The step, from 0.
     pub step_number: u32,
@@ -117,8 +117,8 @@ pub struct StepFinishSnapshot {
 pub struct ChunkSnapshot(pub Chunk);
 
 /// Of `on-chat-response`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatResponseSnapshot {
     /// The turn.
     pub request_id: String,
@@ -137,8 +137,8 @@ pub struct ChatResponseSnapshot {
 }
 
 /// Of `on-chat-error`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatErrorSnapshot {
     /// The turn, if there is one yet.
     pub request_id: Option<String>,

@@ -7,6 +7,8 @@
 mod address;
 mod body;
 mod client;
+#[cfg(feature = "fuzzing")]
+pub(super) mod fuzzing;
 mod grant;
 mod host;
 mod outgoing;

@@ -68,7 +68,8 @@ impl Target {
         let tls = uri.scheme() != Some(&Scheme::HTTP);
         let host = authority.host().to_ascii_lowercase();
         let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&host);
-        if host.is_empty() {
+        // Brackets that are not around the whole of it are part of no name.
+        if host.is_empty() || host.contains(['[', ']']) {
             return Err(Refusal::NoHost);
         }
         // A port that does not parse is not the default one.
@@ -230,6 +231,7 @@ mod tests {
             ("GET", "https://other.net:/", "its port is no number from 0 to 65535"),
             ("GET", "https://10.0.0.1/", "as *"),
             ("GET", "https://[::1]/", "as *"),
+            ("GET", "https://other.net[]/", "it has no usable host"),
             ("GET", "https://[0:0::1]/", "as *"),
             ("GET", "https://user:pass@other.net/", "its address names a user"),
             ("GET", "https://evil.net@other.net/", "its address names a user"),
