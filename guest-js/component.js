@@ -11,11 +11,11 @@ import * as snapshot from "./snapshot.js";
  * package.json says, for what it does not say itself.
  */
 export function component(extension, about, imports) {
+  if (typeof extension !== "object") throw new TypeError("the main file has no `export default extension({ … })`");
   connect(imports);
-  const hooks = extension.hooks ?? {};
   const hook = (name, shown, answered) => async (given) => {
     try {
-      return answered(await hooks[name]?.(shown(given)));
+      return answered(await extension.hooks?.[name]?.(shown(given)));
     } catch (error) {
       throw text(error);
     }

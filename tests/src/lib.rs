@@ -5,4 +5,5 @@ pub mod house;
 pub mod probe;
 pub mod provider_server;
 pub mod recorder;
+pub mod scripts;
 pub mod tool;

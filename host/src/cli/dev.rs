@@ -17,7 +17,7 @@ pub(super) async fn run(mut args: TurnArgs, mut config: Config) -> Result<Done, 
     let mut printer = Printer::new(args.json, args.trace);
     let dir = config.extensions_dir();
     if config.extensions.dir.is_some() || dir.exists() {
-        build::folder(dir, Report::Changes).await?;
+        build::folder(dir, &config.data, Report::Changes).await?;
     }
     let host = Host::open(&config, &args.session, &mut printer).await?;
     let done = match prompt {
