@@ -1,7 +1,7 @@
 /** From an extension to the exports of a component. */
 
 import * as answer from "./answer.js";
-import { connect } from "./bridge.js";
+import { connect, log } from "./bridge.js";
 import { InvalidInput } from "./index.js";
 import { manifest } from "./manifest.js";
 import * as snapshot from "./snapshot.js";
@@ -13,9 +13,11 @@ import * as snapshot from "./snapshot.js";
 export function component(extension, about, imports) {
   if (typeof extension !== "object") throw new TypeError("the main file has no `export default extension({ … })`");
   connect(imports);
-  const hook = (name, shown, answered) => async (given) => {
+  // The engine has none.
+  globalThis.console ??= { ...log, log: log.info };
+  const hook = (name, shown, answered) => (given) => {
     try {
-      return answered(await extension.hooks?.[name]?.(shown(given)));
+      return answered(now(extension.hooks?.[name]?.(shown(given))));
     } catch (error) {
       throw text(error);
     }
@@ -23,11 +25,11 @@ export function component(extension, about, imports) {
   return {
     extensionManifest: { describe: () => manifest(extension, about) },
     tools: {
-      async call(name, input, context) {
+      call(name, input, context) {
         const tools = extension.tools ?? {};
         if (!Object.hasOwn(tools, name)) throw { tag: "unknown-tool" };
         try {
-          return JSON.stringify((await tools[name].execute(JSON.parse(input), context)) ?? null);
+          return JSON.stringify(now(tools[name].execute(JSON.parse(input), context)) ?? null);
         } catch (error) {
           throw { tag: error instanceof InvalidInput ? "invalid-input" : "failed", val: text(error) };
         }
@@ -44,6 +46,12 @@ export function component(extension, about, imports) {
       onChatError: hook("onChatError", snapshot.plain, answer.nothing),
     },
   };
+}
+
+/** The engine runs a call to its end and waits for nothing, and nothing that an extension can ask for is asynchronous. */
+export function now(value) {
+  if (value instanceof Promise) throw new TypeError("it answers with a promise, for which the sandbox cannot wait");
+  return value;
 }
 
 /** Anything can be thrown. */

@@ -4,14 +4,15 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** A JSON Schema. */
 export type Schema = { [key: string]: unknown };
 
-type Maybe<T> = T | null | undefined | void;
-type Answer<T> = Maybe<T> | Promise<Maybe<T>>;
+type Answer<T> = T | null | undefined | void;
 
 /**
  * What an extension is, asks for and offers. All of it is optional but for a description.
  *
  * The host makes an instance per turn for all the hooks and a fresh one per tool call: what should outlive an instance
  * goes to `storage`. The top level of a module runs once, when the component is built.
+ *
+ * Nothing is asynchronous: the engine runs a call to its end, and hooks and tools answer with values, not promises.
  */
 export interface Extension {
   /** Of `a-z`, `0-9` and `-`. Default: the name in package.json. */
@@ -61,7 +62,7 @@ export interface Tool<Input = any> {
   description: string;
   /** Of the input, an object; inputs are checked against it before the tool runs. Default: an object with anything. */
   inputSchema?: Schema;
-  /** Runs it. What it returns is what the model sees, as JSON; what it throws is the call's error, by its message. */
+  /** Runs it, at once. What it returns is what the model sees, as JSON; what it throws is the call's error, by its message. */
   execute(input: Input, call: CallContext): unknown;
   /** Whether a call whose outcome is unknown after a crash may be made again. Default: `never`. */
   replay?: "never" | "safe";

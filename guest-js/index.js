@@ -43,12 +43,20 @@ export function extension(definition) {
   known(definition.hooks, Object.keys(HOOKS), "the hooks");
   for (const [name, hook] of Object.entries(definition.hooks ?? {})) {
     if (typeof hook !== "function") throw new TypeError(`the hook ${name} is no function`);
+    synchronous(hook, `the hook ${name}`);
   }
   for (const [name, tool] of Object.entries(definition.tools ?? {})) {
     if (typeof tool?.execute !== "function") throw new TypeError(`the tool ${name} has no execute function`);
     if (typeof tool.description !== "string") throw new TypeError(`the tool ${name} has no description`);
+    synchronous(tool.execute, `the tool ${name}`);
   }
   return definition;
+}
+
+function synchronous(run, what) {
+  if (run.constructor.name === "AsyncFunction") {
+    throw new TypeError(`${what} is async, but the sandbox cannot wait; everything in it answers at once, so leave the word out`);
+  }
 }
 
 /** A misspelt hook would never be called, and nobody would know why. */

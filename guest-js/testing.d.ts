@@ -34,15 +34,15 @@ export class TestHost {
   readonly manifest: any;
 
   /** Fires a hook; what the snapshot leaves out has a plain value. The answer is checked as the real host does. */
-  hook(name: "beforeTurn", snapshot?: Partial<TurnSnapshot>): Promise<TurnConfig | null | undefined>;
-  hook(name: "beforeStep", snapshot?: Partial<StepSnapshot>): Promise<StepConfig | null | undefined>;
-  hook(name: "beforeToolCall", snapshot?: Partial<ToolCall>): Promise<ToolDecision | null | undefined>;
-  hook(name: "afterToolCall", snapshot?: Partial<ToolResult>): Promise<ToolOverride | null | undefined>;
-  hook(name: "onStepFinish", snapshot?: Partial<StepFinish>): Promise<undefined>;
-  hook(name: "onChunk", chunks: Chunk[]): Promise<undefined>;
-  hook(name: "onChatResponse", snapshot?: Partial<ChatResponse>): Promise<undefined>;
-  hook(name: "onChatError", snapshot?: Partial<ChatError>): Promise<undefined>;
+  hook(name: "beforeTurn", snapshot?: Partial<TurnSnapshot>): TurnConfig | null | undefined;
+  hook(name: "beforeStep", snapshot?: Partial<StepSnapshot>): StepConfig | null | undefined;
+  hook(name: "beforeToolCall", snapshot?: Partial<ToolCall>): ToolDecision | null | undefined;
+  hook(name: "afterToolCall", snapshot?: Partial<ToolResult>): ToolOverride | null | undefined;
+  hook(name: "onStepFinish", snapshot?: Partial<StepFinish>): undefined;
+  hook(name: "onChunk", chunks: Chunk[]): undefined;
+  hook(name: "onChatResponse", snapshot?: Partial<ChatResponse>): undefined;
+  hook(name: "onChatError", snapshot?: Partial<ChatError>): undefined;
 
   /** Calls a tool with JSON both ways. Throws a `ToolError`. */
-  callTool(name: string, input?: Json, call?: Partial<import("./index.js").CallContext>): Promise<any>;
+  callTool(name: string, input?: Json, call?: Partial<import("./index.js").CallContext>): any;
 }

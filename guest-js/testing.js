@@ -2,7 +2,7 @@
 
 import * as answer from "./answer.js";
 import { connect } from "./bridge.js";
-import { component } from "./component.js";
+import { component, now } from "./component.js";
 import { HOOKS } from "./words.js";
 import * as utf8 from "./utf8.js";
 
@@ -72,21 +72,21 @@ export class TestHost {
     return this.#exports.extensionManifest.describe();
   }
 
-  async hook(name, snapshot = {}) {
+  hook(name, snapshot = {}) {
     if (!Object.hasOwn(HOOKS, name)) throw new TypeError(`there is no hook "${name}"`);
     connect(this.#imports());
     const shown = Array.isArray(snapshot) ? snapshot : { ...SNAPSHOTS[name], ...snapshot };
-    const answered = await this.#extension.hooks?.[name]?.(shown);
+    const answered = now(this.#extension.hooks?.[name]?.(shown));
     // The real host would get it in this form, or the error.
     ANSWERS[name]?.(answered);
     return ANSWERS[name] ? answered : undefined;
   }
 
-  async callTool(name, input = {}, call = {}) {
+  callTool(name, input = {}, call = {}) {
     connect(this.#imports());
     const about = { toolCallId: "call", requestId: "request", stepNumber: 0, idempotencyKey: "key", ...call };
     try {
-      return JSON.parse(await this.#exports.tools.call(name, JSON.stringify(input), about));
+      return JSON.parse(this.#exports.tools.call(name, JSON.stringify(input), about));
     } catch ({ tag, val }) {
       throw new ToolError(tag, val);
     }

@@ -25,26 +25,26 @@ test("what only looks like one is left alone", () => {
   }
 });
 
-test("results are masked wherever the text stands, and counted", async () => {
+test("results are masked wherever the text stands, and counted", () => {
   const host = new TestHost(pii);
   const output = { rows: [{ to: "a@x.org", n: 1 }, { to: "b@x.org", card: "4111111111111111" }], none: null };
-  assert.deepEqual(await host.hook("afterToolCall", { output }), {
+  assert.deepEqual(host.hook("afterToolCall", { output }), {
     output: { rows: [{ to: "[email]", n: 1 }, { to: "[email]", card: "[card]" }], none: null },
   });
-  assert.deepEqual(await host.callTool("masked"), { card: 1, email: 2 });
+  assert.deepEqual(host.callTool("masked"), { card: 1, email: 2 });
 });
 
-test("nothing found changes nothing, nor does a failed call", async () => {
+test("nothing found changes nothing, nor does a failed call", () => {
   const host = new TestHost(pii);
-  assert.equal(await host.hook("afterToolCall", { output: "all is well" }), undefined);
+  assert.equal(host.hook("afterToolCall", { output: "all is well" }), undefined);
   const error = { name: "Error", message: "a@x.org" };
-  assert.equal(await host.hook("afterToolCall", { success: false, error }), undefined);
+  assert.equal(host.hook("afterToolCall", { success: false, error }), undefined);
   assert.deepEqual(host.storage, {});
 });
 
-test("the operator chooses what is masked", async () => {
+test("the operator chooses what is masked", () => {
   const host = new TestHost(pii, { settings: { kinds: ["card"] } });
-  assert.deepEqual(await host.hook("afterToolCall", { output: "a@x.org 4111111111111111" }), { output: "a@x.org [card]" });
+  assert.deepEqual(host.hook("afterToolCall", { output: "a@x.org 4111111111111111" }), { output: "a@x.org [card]" });
 });
 
 test("it asks for what it needs", () => {

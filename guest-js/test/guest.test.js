@@ -37,9 +37,12 @@ test("a misspelt word is refused with the words that there are", () => {
   assert.throws(() => extension({ hooks: { onChunk: 1 } }), /the hook onChunk is no function/);
   assert.throws(() => extension({ tools: { go: { description: "Goes" } } }), /the tool go has no execute function/);
   assert.throws(() => extension({ tools: { go: { execute() {} } } }), /the tool go has no description/);
+  const later = /is async, but the sandbox cannot wait/;
+  assert.throws(() => extension({ hooks: { async onChunk() {} } }), later);
+  assert.throws(() => extension({ tools: { go: { description: "Goes", execute: async () => {} } } }), later);
 });
 
-test("snapshots and answers are values, their JSON text stays outside", async () => {
+test("snapshots and answers are values, their JSON text stays outside", () => {
   const shown = [];
   const { hooks } = exported({
     hooks: {
@@ -50,28 +53,28 @@ test("snapshots and answers are values, their JSON text stays outside", async ()
           toolChoice: { type: "tool", toolName: "go" }, headers: { "x-a": "1" }, providerOptions: { openai: {} },
         };
       },
-      beforeStep: async (step) => void shown.push(step),
+      beforeStep: (step) => void shown.push(step),
       beforeToolCall: ({ input }) => ({ action: "allow", input: { ...input, more: true } }),
       afterToolCall: (call) => (call.success ? { output: null, isError: true } : { output: call.error.message }),
     },
   });
   const turn = { system: "old", body: '{"a":1}', trigger: "rpc" };
-  assert.deepEqual(await hooks.beforeTurn(turn), {
+  assert.deepEqual(hooks.beforeTurn(turn), {
     system: "new", temperature: 0.5, messages: '[{"role":"user","content":"hi"}]', headers: [["x-a", "1"]],
     toolChoice: { tag: "tool", val: "go" }, providerOptions: '{"openai":{}}', reset: ["topP"],
   });
   const totalUsage = { inputTokens: 3n, outputTokens: null };
-  assert.equal(await hooks.beforeStep({ stepNumber: 1, totalUsage }), undefined);
+  assert.equal(hooks.beforeStep({ stepNumber: 1, totalUsage }), undefined);
   assert.deepEqual(shown, [{ ...turn, body: { a: 1 } }, { stepNumber: 1, totalUsage: { inputTokens: 3 } }]);
-  assert.deepEqual(await hooks.beforeToolCall({ input: '{"x":1}' }), { tag: "allow", val: '{"x":1,"more":true}' });
+  assert.deepEqual(hooks.beforeToolCall({ input: '{"x":1}' }), { tag: "allow", val: '{"x":1,"more":true}' });
   const ok = { input: "{}", result: { tag: "ok", val: "[1]" } };
-  assert.deepEqual(await hooks.afterToolCall(ok), { output: "null", isError: true });
+  assert.deepEqual(hooks.afterToolCall(ok), { output: "null", isError: true });
   const failed = { input: "{}", result: { tag: "err", val: { name: "Error", message: "no" } } };
-  assert.deepEqual(await hooks.afterToolCall(failed), { output: '"no"' });
-  assert.equal(await hooks.onChatError({}), undefined);
+  assert.deepEqual(hooks.afterToolCall(failed), { output: '"no"' });
+  assert.equal(hooks.onChatError({}), undefined);
 });
 
-test("an answer of the wrong type is the hook's error", async () => {
+test("an answer of the wrong type is the hook's error", () => {
   for (const [answer, said] of [
     [{ temperature: "hot" }, "temperature is not a number"],
     [{ maxSteps: -1 }, "maxSteps is not a whole number of at least 0"],
@@ -79,22 +82,23 @@ test("an answer of the wrong type is the hook's error", async () => {
     [{ headers: { a: 1 } }, "headers.a is not text"],
     [{ toolChoice: "any" }, 'toolChoice is not "auto", "none", "required" or { type: "tool", toolName }'],
     ["text", "the answer is not an object"],
+    [Promise.resolve(), "it answers with a promise, for which the sandbox cannot wait"],
   ]) {
     const { hooks } = exported({ hooks: { beforeTurn: () => answer } });
-    await assert.rejects(async () => hooks.beforeTurn({}), (error) => error === said, said);
+    assert.throws(() => hooks.beforeTurn({}), (error) => error === said, said);
   }
   const { hooks } = exported({ hooks: { beforeTurn: () => ({ sytem: "" }), beforeToolCall: () => ({ action: "deny" }) } });
-  await assert.rejects(async () => hooks.beforeTurn({}), (error) => error.startsWith('there is no "sytem" in an answer'));
-  await assert.rejects(
-    async () => hooks.beforeToolCall({ input: "{}" }),
+  assert.throws(() => hooks.beforeTurn({}), (error) => error.startsWith('there is no "sytem" in an answer'));
+  assert.throws(
+    () => hooks.beforeToolCall({ input: "{}" }),
     (error) => error === 'action is not "allow", "block" or "substitute"',
   );
 });
 
-test("what a tool throws is the call's error", async () => {
+test("what a tool throws is the call's error", () => {
   const { tools } = exported({
     tools: {
-      echo: { description: "Echoes", execute: async (input, call) => ({ input, key: call.idempotencyKey }) },
+      echo: { description: "Echoes", execute: (input, call) => ({ input, key: call.idempotencyKey }) },
       silent: { description: "Says nothing", execute() {} },
       fails: {
         description: "Fails",
@@ -106,22 +110,22 @@ test("what a tool throws is the call's error", async () => {
       },
     },
   });
-  assert.equal(await tools.call("echo", "[1]", { idempotencyKey: "k" }), '{"input":[1],"key":"k"}');
-  assert.equal(await tools.call("silent", "{}", {}), "null");
+  assert.equal(tools.call("echo", "[1]", { idempotencyKey: "k" }), '{"input":[1],"key":"k"}');
+  assert.equal(tools.call("silent", "{}", {}), "null");
   for (const [name, input, tag, val] of [
     ["fails", { how: "input" }, "invalid-input", "another"],
     ["fails", { how: "text" }, "failed", "plain"],
     ["fails", {}, "failed", "it failed"],
     ["toString", {}, "unknown-tool", undefined],
   ]) {
-    await assert.rejects(async () => tools.call(name, JSON.stringify(input), {}), (error) => {
+    assert.throws(() => tools.call(name, JSON.stringify(input), {}), (error) => {
       assert.deepEqual([error.tag, error.val], [tag, val]);
       return true;
     });
   }
 });
 
-test("the bridge is reached through the host of the test", async () => {
+test("the bridge is reached through the host of the test", () => {
   const host = new TestHost(
     extension({
       description: "Asks for everything",
@@ -151,7 +155,7 @@ test("the bridge is reached through the host of the test", async () => {
       messages: [{ role: "user", content: "a" }, { role: "assistant", content: "b" }],
     },
   );
-  assert.deepEqual(await host.callTool("ask"), {
+  assert.deepEqual(host.callTool("ask"), {
     list: ["ü", 1], raw: [0, 255], none: true, gone: true, count: 42, keys: ["count", "list"], settings: { limit: 3 },
     last: [{ id: "message-1", role: "assistant", content: "b" }], session: { name: "test", messageCount: 2 },
   });
@@ -159,11 +163,11 @@ test("the bridge is reached through the host of the test", async () => {
   assert.deepEqual([host.context.notes, host.sent, host.storage.count], ["old!", ["hello"], 42]);
 });
 
-test("the host of a test fires hooks and takes answers as the real one does", async () => {
+test("the host of a test fires hooks and takes answers as the real one does", () => {
   const host = new TestHost(extension({ hooks: { beforeTurn: ({ system }) => ({ system: `${system}+` }) } }));
-  assert.deepEqual(await host.hook("beforeTurn", { system: "SYS" }), { system: "SYS+" });
-  assert.equal(await host.hook("beforeStep"), undefined);
+  assert.deepEqual(host.hook("beforeTurn", { system: "SYS" }), { system: "SYS+" });
+  assert.equal(host.hook("beforeStep"), undefined);
   const wrong = new TestHost(extension({ hooks: { beforeTurn: () => ({ topK: "many" }) } }));
-  await assert.rejects(() => wrong.hook("beforeTurn"), /topK is not a whole number/);
-  await assert.rejects(() => wrong.callTool("go"), { name: "ToolError", kind: "unknown-tool" });
+  assert.throws(() => wrong.hook("beforeTurn"), /topK is not a whole number/);
+  assert.throws(() => wrong.callTool("go"), { name: "ToolError", kind: "unknown-tool" });
 });
