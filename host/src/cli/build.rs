@@ -3,6 +3,7 @@
 mod project;
 mod script;
 mod source;
+// For `lathe new`.
 #[cfg(test)]
 mod template;
 mod tools;
@@ -33,8 +34,11 @@ pub(super) async fn run(dir: Option<PathBuf>, config: &Config) -> Result<Done, P
     let default = if project::Project::of(here).is_some() { here } else { config.extensions_dir() };
     let dir = dir.unwrap_or_else(|| default.to_owned());
     if folder(&dir, &config.data, Report::All).await? == 0 {
-        say(&dim(&format!("no crate and no extension in JavaScript or Python directly below {}", dir.display()))
-            .to_string());
+        say(&dim(&format!(
+            "no crate and no extension in JavaScript or Python directly below {}",
+            dir.display()
+        ))
+        .to_string());
     }
     Ok(Done::Well)
 }
@@ -60,10 +64,9 @@ pub(super) async fn folder(dir: &Path, data: &Path, report: Report) -> Result<us
             (_, 1) => "extension",
             _ => "extensions",
         };
-        return Err(Problem::new(format!("{failed} of {total} {extensions} could not be built")).hint(format!(
-            "`lathe build {}` tries again; what there is runs by `lathe run`",
-            dir.display()
-        )));
+        return Err(Problem::new(format!("{failed} of {total} {extensions} could not be built")).hint(
+            format!("`lathe build {}` tries again; what there is runs by `lathe run`", dir.display()),
+        ));
     }
     Ok(total)
 }

@@ -25,8 +25,8 @@ use case::Case;
 use differences::Differences;
 use play::Player;
 
-/// Of one case, all its pauses included.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Of one case, all its pauses included, and the compiling of each of its extensions: Python's are 18 MB.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 #[tokio::main]
 async fn main() -> ExitCode {

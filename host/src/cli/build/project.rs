@@ -75,8 +75,9 @@ impl Project {
             return Some(Self::javascript(folder, &text));
         }
         let text = read("pyproject.toml")?;
-        let marked = toml::from_str(&text)
-            .is_ok_and(|table: toml::Table| table.get("tool").is_some_and(|tool| tool.get("lathe").is_some()));
+        let marked = toml::from_str(&text).is_ok_and(|table: toml::Table| {
+            table.get("tool").is_some_and(|tool| tool.get("lathe").is_some())
+        });
         marked.then(|| Self::python(folder, &text))
     }
 
@@ -117,7 +118,9 @@ impl Project {
         let word = letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
             && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
         if !word {
-            return Err(format!("pyproject.toml: main = \"{main}\" is no module beside it, such as \"app.py\""));
+            return Err(format!(
+                "pyproject.toml: main = \"{main}\" is no module beside it, such as \"app.py\""
+            ));
         }
         let has_packages = false;
         Self {
@@ -132,7 +135,8 @@ impl Project {
 
     fn checked(self) -> Result<Self, String> {
         let name = &self.about.name;
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        {
             return Err(format!("its name \"{name}\" is not made of a-z, 0-9 and -"));
         }
         if !self.folder.join(&self.main).is_file() {
@@ -160,7 +164,10 @@ mod tests {
         assert!(project(&[("pyproject.toml", "[project]\nname = \"site\""), ("app.py", "")]).is_none());
         let javascript = r#"{"name": "a-1", "version": "1.0.0", "lathe": {}, "main": "it.js"}"#;
         let found = project(&[("package.json", javascript), ("it.js", "")]).unwrap().unwrap();
-        assert_eq!((found.language, &*found.main, found.has_packages), (Language::JavaScript, "it.js", false));
+        assert_eq!(
+            (found.language, &*found.main, found.has_packages),
+            (Language::JavaScript, "it.js", false)
+        );
         assert_eq!(serde_json::to_string(&found.about).unwrap(), r#"{"name":"a-1","version":"1.0.0"}"#);
         let python = "[project]\nname = \"b\"\n[tool.lathe]\n";
         let found = project(&[("pyproject.toml", python), ("app.py", "")]).unwrap().unwrap();

@@ -47,8 +47,7 @@ async fn one(
         let data = std::path::absolute(data).map_err(|error| Problem::new(error.to_string()))?;
         let tool = tools::ensure(language, &data, say_dim).await?;
         say_dim(&format!("compiling {name} from {}", language.name()));
-        let compiled = compile(project, &source, &tool, &data, &component).await;
-        if let Err(why) = compiled {
+        if let Err(why) = compile(project, &source, &tool, &data, &component).await? {
             return Ok(Err(why));
         }
     }
@@ -61,13 +60,17 @@ async fn compile(
     tool: &Path,
     data: &Path,
     component: &Path,
-) -> Result<(), String> {
-    let name = &project.about.name;
-    let stage = staged(source, data).map_err(|error| format!("{}: {error}", data.display()))?;
+) -> Result<Result<(), String>, Problem> {
+    let stage = match staged(source, data) {
+        Ok(stage) => stage,
+        Err(error) => return Ok(Err(format!("{}: {error}", data.display()))),
+    };
     let out = stage.path().join(".out.wasm");
-    tools::compile(project.language, tool, stage.path(), &out).await?;
-    forget(component, name);
-    std::fs::rename(&out, component).map_err(|error| format!("{}: {error}", component.display()))
+    if let Err(why) = tools::compile(project.language, tool, stage.path(), &out).await? {
+        return Ok(Err(why));
+    }
+    forget(component, &project.about.name);
+    Ok(std::fs::rename(&out, component).map_err(|error| format!("{}: {error}", component.display())))
 }
 
 /// A folder for the compiler, with all that goes into the component.

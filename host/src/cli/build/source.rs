@@ -17,7 +17,8 @@ macro_rules! embedded {
 /// Names, below the folder that they are put into, and texts.
 type Files = &'static [(&'static str, &'static str)];
 
-const WIT: Files = embedded!("wit": "bridge.wit", "hooks.wit", "manifest.wit", "tools.wit", "types.wit", "world.wit");
+const WIT: Files =
+    embedded!("wit": "bridge.wit", "hooks.wit", "manifest.wit", "tools.wit", "types.wit", "world.wit");
 
 /// `guest-js/`, as far as it runs. New projects have it beside their own files, with its types.
 pub(crate) const JAVASCRIPT: Files = embedded!("guest-js": "answer.js", "bridge.js", "component.js", "index.d.ts", "index.js",
@@ -56,10 +57,13 @@ impl Source {
             }
         };
         put("wit", WIT);
-        put(SIDE, match project.language {
-            Language::JavaScript => JAVASCRIPT,
-            Language::Python => PYTHON,
-        });
+        put(
+            SIDE,
+            match project.language {
+                Language::JavaScript => JAVASCRIPT,
+                Language::Python => PYTHON,
+            },
+        );
         files.insert(format!("{ENTRY}.{}", project.language.suffix()), entry(project)?.into_bytes());
         Ok(Self(files))
     }
@@ -67,9 +71,10 @@ impl Source {
     /// Of everything in it, and of the compiler's name.
     pub(super) fn digest(&self, compiler: &str) -> String {
         let mut hash = Sha256::new();
-        for part in [compiler.as_bytes()].into_iter().chain(
-            self.0.iter().flat_map(|(name, content)| [name.as_bytes(), &content[..]]),
-        ) {
+        for part in [compiler.as_bytes()]
+            .into_iter()
+            .chain(self.0.iter().flat_map(|(name, content)| [name.as_bytes(), &content[..]]))
+        {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
@@ -115,7 +120,10 @@ fn gather(
     files: &mut BTreeMap<String, Vec<u8>>,
 ) -> io::Result<()> {
     if depth > DEPTH {
-        return Err(io::Error::other(format!("more than {DEPTH} folders in one another: {}", folder.display())));
+        return Err(io::Error::other(format!(
+            "more than {DEPTH} folders in one another: {}",
+            folder.display()
+        )));
     }
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -163,7 +171,8 @@ mod tests {
             std::fs::write(file, text).unwrap();
         };
         write("package.json", r#"{"name": "a", "lathe": {}, "description": "\"it's\""}"#);
-        for name in ["index.js", "lib/more.js", "index.test.js", "test/all.js", ".git/x.js", "node_modules/x/y.js"]
+        for name in
+            ["index.js", "lib/more.js", "index.test.js", "test/all.js", ".git/x.js", "node_modules/x/y.js"]
         {
             write(name, "export default {};");
         }
@@ -171,7 +180,8 @@ mod tests {
         let source = Source::of(&project).unwrap();
         let own: Vec<&str> =
             source.0.keys().map(String::as_str).filter(|name| !name.starts_with("lathe/")).collect();
-        let wit = ["bridge", "hooks", "manifest", "tools", "types", "world"].map(|name| format!("wit/{name}.wit"));
+        let wit =
+            ["bridge", "hooks", "manifest", "tools", "types", "world"].map(|name| format!("wit/{name}.wit"));
         let mut expected = vec!["index.js", "lathe_entry.js", "lib/more.js", "package.json"];
         expected.extend(wit.iter().map(String::as_str));
         assert_eq!(own, expected);

@@ -82,11 +82,12 @@ impl Language {
         command
     }
 
-    fn missing(self, error: &io::Error) -> Problem {
-        let (program, needed) = match self {
-            Self::JavaScript => ("npm", "Node.js 18 or newer with npm (https://nodejs.org)"),
-            Self::Python => ("python3", "Python 3.10 or newer with pip (https://www.python.org)"),
+    fn missing(self, command: &Command, error: &io::Error) -> Problem {
+        let needed = match self {
+            Self::JavaScript => "Node.js 18 or newer with npm (https://nodejs.org)",
+            Self::Python => "Python 3.10 or newer with pip (https://www.python.org)",
         };
+        let program = command.as_std().get_program().display();
         Problem::new(format!("cannot run {program}: {error}")).hint(format!(
             "building extensions in {} needs {needed}; `lathe run` does not build",
             self.name()
@@ -106,7 +107,11 @@ fn quiet(command: &mut Command, folder: &Path) {
 }
 
 /// Makes sure that a compiler is there, and returns its folder.
-pub(super) async fn ensure(language: Language, data: &Path, say: impl FnOnce(&str)) -> Result<PathBuf, Problem> {
+pub(super) async fn ensure(
+    language: Language,
+    data: &Path,
+    say: impl FnOnce(&str),
+) -> Result<PathBuf, Problem> {
     let compiler = language.compiler();
     let folder = data.join("tools").join(compiler);
     if folder.is_dir() {
@@ -123,8 +128,8 @@ pub(super) async fn ensure(language: Language, data: &Path, say: impl FnOnce(&st
     for (name, text) in language.lock() {
         std::fs::write(part.path().join(name), text).map_err(unwritable)?;
     }
-    let output =
-        language.install(part.path()).output().await.map_err(|error| language.missing(&error))?;
+    let mut install = language.install(part.path());
+    let output = install.output().await.map_err(|error| language.missing(&install, &error))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(Problem::new(format!("{compiler} cannot be fetched:\n{said}"))
@@ -141,16 +146,18 @@ pub(super) async fn ensure(language: Language, data: &Path, say: impl FnOnce(&st
     Ok(folder)
 }
 
-/// Compiles what lies in `source` to `out`. The error is what the compiler says.
-pub(super) async fn compile(language: Language, tool: &Path, source: &Path, out: &Path) -> Result<(), String> {
-    let output = language
-        .compile(tool, source, out)
-        .output()
-        .await
-        .map_err(|error| language.missing(&error).message().to_owned())?;
+/// Compiles what lies in `source` to `out`. The inner error is what the compiler says.
+pub(super) async fn compile(
+    language: Language,
+    tool: &Path,
+    source: &Path,
+    out: &Path,
+) -> Result<Result<(), String>, Problem> {
+    let mut compile = language.compile(tool, source, out);
+    let output = compile.output().await.map_err(|error| language.missing(&compile, &error))?;
     if output.status.success() && out.is_file() {
-        return Ok(());
+        return Ok(Ok(()));
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{} says:\n{}", language.compiler(), said.trim()))
+    Ok(Err(format!("{} says:\n{}", language.compiler(), said.trim())))
 }
