@@ -255,7 +255,7 @@ class Permissions:
     workspace: Literal["none", "read", "read-write"] = "none"
     """Files below `/workspace`, by `open` and `pathlib`."""
     network: list[str] = field(default_factory=list)
-    """Hosts that it wants to reach."""
+    """Reserved: Python extensions have no way to the network yet."""
     context_read: list[str] = field(default_factory=list)
     """Labels of context blocks to read, or `all`."""
     context_write: list[str] = field(default_factory=list)
