@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 fn tested(folder: &str, program: &str, args: &[&str]) {
     match Command::new(program).args(args).current_dir(root().join(folder)).output() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            println!("skipped, there is no {program}: {folder}")
+            println!("skipped, there is no {program}: {folder}");
         }
         output => {
             let output = output.unwrap();
