@@ -36,7 +36,8 @@ pub fn guest(package: &str) -> PathBuf {
             "wasm32-wasip2",
             "--quiet",
         ]);
-        for package in ["bench", "calc", "clock", "courier", "gate", "house-rules", "meter", "probe", "rogue"]
+        for package in
+            ["bench", "calc", "clock", "courier", "gate", "greeter", "house-rules", "meter", "probe", "rogue"]
         {
             cargo.args(["-p", package]);
         }

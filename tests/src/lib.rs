@@ -6,4 +6,5 @@ pub mod mutation;
 pub mod probe;
 pub mod provider_server;
 pub mod recorder;
+pub mod scripts;
 pub mod tool;

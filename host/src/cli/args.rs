@@ -43,7 +43,7 @@ pub(super) enum Command {
     /// Runs one turn, and prints the answer as it comes.
     #[command(after_help = RUN_EXAMPLES)]
     Run(TurnArgs),
-    /// Builds each crate directly below a folder into an extension: NAME.wasm, beside the crates.
+    /// Builds each crate, and each extension in JavaScript or Python, directly below a folder: NAME.wasm, beside them.
     #[command(after_help = BUILD_EXAMPLES)]
     Build {
         /// The folder [default: the extensions folder].

@@ -1,4 +1,12 @@
-//! From a folder of crates to a folder of extensions.
+//! From a folder of crates, and of extensions in JavaScript and Python, to a folder of components.
+
+mod project;
+mod script;
+mod source;
+// For `lathe new`.
+#[cfg(test)]
+mod template;
+mod tools;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -22,15 +30,22 @@ pub(super) enum Report {
 }
 
 pub(super) async fn run(dir: Option<PathBuf>, config: &Config) -> Result<Done, Problem> {
-    let dir = dir.unwrap_or_else(|| config.extensions_dir().to_owned());
-    if folder(&dir, Report::All).await? == 0 {
-        say(&dim(&format!("no crate directly below {}", dir.display())).to_string());
+    let here = Path::new(".");
+    let default = if project::Project::of(here).is_some() { here } else { config.extensions_dir() };
+    let dir = dir.unwrap_or_else(|| default.to_owned());
+    if folder(&dir, &config.data, Report::All).await? == 0 {
+        say(&dim(&format!(
+            "no crate and no extension in JavaScript or Python directly below {}",
+            dir.display()
+        ))
+        .to_string());
     }
     Ok(Done::Well)
 }
 
-/// Builds each crate directly below `dir` and puts its component into `dir`. Says how many there were.
-pub(super) async fn folder(dir: &Path, report: Report) -> Result<usize, Problem> {
+/// Builds each crate and each other extension directly below `dir` and puts its component into `dir`. Says how many
+/// there were. `data` keeps the compilers that are not Rust's, and what they have made.
+pub(super) async fn folder(dir: &Path, data: &Path, report: Report) -> Result<usize, Problem> {
     let crates = crates(dir).map_err(|error| problem::folder(dir, &error))?;
     let total = crates.len();
     let mut failed = 0;
@@ -40,12 +55,18 @@ pub(super) async fn folder(dir: &Path, report: Report) -> Result<usize, Problem>
         cargo::ensure_target(&workspace.workspace_root, say).await?;
         failed += build(&workspace, packages, dir, report).await?;
     }
+    let (scripts, broken) = script::build(dir, data, report).await?;
+    let (total, failed) = (total + scripts, failed + broken);
     if failed > 0 {
-        let crates = if total == 1 { "crate" } else { "crates" };
-        return Err(Problem::new(format!("{failed} of {total} {crates} could not be built")).hint(format!(
-            "`lathe build {}` tries again; what there is runs by `lathe run`",
-            dir.display()
-        )));
+        let extensions = match (scripts, total) {
+            (0, 1) => "crate",
+            (0, _) => "crates",
+            (_, 1) => "extension",
+            _ => "extensions",
+        };
+        return Err(Problem::new(format!("{failed} of {total} {extensions} could not be built")).hint(
+            format!("`lathe build {}` tries again; what there is runs by `lathe run`", dir.display()),
+        ));
     }
     Ok(total)
 }

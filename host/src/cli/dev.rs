@@ -17,7 +17,7 @@ pub(super) async fn run(args: DevArgs, mut config: Config) -> Result<Done, Probl
     let mut printer = Printer::new(args.json, args.trace);
     let dir = config.extensions_dir();
     if config.extensions.dir.is_some() || dir.exists() {
-        build::folder(dir, Report::Changes).await?;
+        build::folder(dir, &config.data, Report::Changes).await?;
     }
     let mut host = Host::open(config, place, &args.session, &mut printer).await?;
     let done = match prompt {
