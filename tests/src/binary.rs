@@ -8,7 +8,12 @@ use std::process::{Command, Output, Stdio};
 use crate::guests::guest;
 
 /// The binary that cargo has built beside the tests.
-fn lathe() -> PathBuf {
+///
+/// # Panics
+///
+/// If this is no test that cargo has built.
+#[must_use]
+pub fn lathe() -> PathBuf {
     // <target>/<profile>/deps/<test>
     let test = std::env::current_exe().expect("a test has a file");
     let profile = test.ancestors().nth(2).expect("cargo's layout");

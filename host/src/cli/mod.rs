@@ -13,12 +13,15 @@ mod host;
 mod input;
 mod inspect;
 mod logs;
+mod new;
 mod print;
 mod problem;
 mod progress;
 mod run;
+mod sandbox;
 mod snippet;
 mod style;
+mod test;
 
 use std::process::ExitCode;
 
@@ -34,7 +37,7 @@ use crate::config::Config;
 enum Done {
     /// All is well: exit code 0.
     Well,
-    /// A turn ended in an error, or was cancelled: 1.
+    /// A turn ended in an error, or was cancelled; or a test failed: 1.
     TurnFailed,
     /// Told to stop for the second time: 130, as a shell says of a process ended by Ctrl-C.
     Interrupted,
@@ -83,6 +86,9 @@ fn start(cli: Cli) -> Result<Done, Problem> {
             Command::Build { dir } => build::run(dir, &config).await,
             Command::Ext(ExtCommand::List(args)) => ext::list(args, config).await,
             Command::Ext(ExtCommand::Reset(args)) => ext::reset(args, config).await,
+            Command::New(args) => new::run(&args),
+            Command::Test(args) => test::run(args, &config).await,
+            Command::Sandbox => sandbox::run(config).await,
             Command::Inspect(args) => inspect::run(args, config).await,
         }
     });

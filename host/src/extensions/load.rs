@@ -13,6 +13,7 @@ use super::advice;
 use super::bindings::ExtensionPre;
 use super::bridge::NoBridge;
 use super::cache::{self, Cache, Entry};
+use super::contract;
 use super::engine::Sandbox;
 use super::error::{LoadError, LoadReason};
 use super::extension::{Extension, ExtensionSettings};
@@ -21,20 +22,15 @@ use super::instance::{Instance, guarded};
 use super::limits::Limits;
 use super::manifest::Manifest;
 use super::meter::Meter;
-use super::network::{Resolver, SystemResolver};
+use super::network::{Resolver, SystemResolver, Transport};
 use super::pool::Pool;
 use super::rights::{Rights, Surroundings};
 use super::state::{Identity, State};
 use super::wasi::Fixed;
 use super::workspace;
 use crate::hooks::Failure;
-
-/// The contract that this host speaks.
-const CONTRACT: &str = "0.1.0";
-
-/// The interfaces that every extension exports, without their versions.
-const EXPORTS: [&str; 3] =
-    ["lathe:extension/extension-manifest", "lathe:extension/tools", "lathe:extension/hooks"];
+use crate::tools::check_against;
+use crate::turn::{Json, JsonObject};
 
 /// Told of what takes long while extensions are loaded.
 pub trait Progress: Send + Sync {
@@ -97,6 +93,7 @@ impl Loader {
                 variable: Box::new(|name| std::env::var(name).ok()),
                 resolver: Arc::new(SystemResolver),
                 fixed: None,
+                transport: None,
             },
             own: Vec::new(),
         })
@@ -149,6 +146,13 @@ impl Loader {
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver + 'static) -> Self {
         self.surroundings.resolver = Arc::new(resolver);
+        self
+    }
+
+    /// What answers the requests of extensions in place of the network.
+    #[must_use]
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.surroundings.transport = Some(Arc::new(transport));
         self
     }
 
@@ -303,6 +307,7 @@ impl Loader {
             }
         }
         let settings = self.settings.get(&manifest.name).cloned().unwrap_or_default();
+        check_settings(&manifest, &settings.settings)?;
         let mut grant = settings.grant.within(&manifest);
         let mut lines = advice::missing(&manifest, &grant, &settings);
         lines.extend(advice::idle(&manifest, &settings.grant, &grant));
@@ -382,7 +387,7 @@ fn check_header(bytes: &[u8]) -> Result<(), LoadReason> {
     }
 }
 
-/// Whether it was made for this contract, told by the names of what it exports.
+/// Whether it was made for a contract of this host's, told by the names of what it exports.
 fn check_world(engine: &Engine, component: &Component) -> Result<(), LoadReason> {
     let names = component.component_type();
     let exports: Vec<String> = names
@@ -390,13 +395,15 @@ fn check_world(engine: &Engine, component: &Component) -> Result<(), LoadReason>
         .filter(|(_, item)| matches!(item.ty, ComponentItem::ComponentInstance(_)))
         .map(|(name, _)| name.to_owned())
         .collect();
-    for wanted in EXPORTS {
-        let version = exports.iter().find_map(|name| name.strip_prefix(wanted)?.strip_prefix('@'));
-        match version {
-            Some(CONTRACT) => {}
-            Some(found) => return Err(LoadReason::Version { found: found.to_owned(), offered: CONTRACT }),
-            None => return Err(LoadReason::World { missing: format!("{wanted}@{CONTRACT}") }),
-        }
-    }
-    Ok(())
+    contract::check(&exports)
+}
+
+/// Whether the operator's settings fit the schema that the extension has for them.
+fn check_settings(manifest: &Manifest, settings: &JsonObject) -> Result<(), LoadReason> {
+    let Some(schema) = &manifest.settings_schema else { return Ok(()) };
+    let refused = |error: crate::turn::InvalidInput| LoadReason::Settings {
+        name: manifest.name.clone(),
+        reason: error.to_string(),
+    };
+    check_against(schema, &Json::Object(settings.clone())).map_err(refused)
 }
