@@ -41,7 +41,7 @@ async fn extension(folder: &Path) -> Result<Option<String>, Problem> {
     let manifest = folder.join("Cargo.toml").canonicalize().ok();
     let packages = Workspace::of(folder).await?.packages;
     let own = packages.into_iter().find(|package| package.manifest_path.canonicalize().ok() == manifest);
-    Ok(own.filter(|package| package.is_extension()).map(|package| package.name))
+    Ok(own.filter(cargo::Package::is_extension).map(|package| package.name))
 }
 
 /// Where the build has put it; whole, since tests run in the folder of their crate.

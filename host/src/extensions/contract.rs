@@ -51,7 +51,7 @@ fn version(component: &[u8]) -> Option<String> {
         match payload.ok()? {
             Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => return None,
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
-            Payload::End(_) => depth = depth.checked_sub(1).unwrap_or_default(),
+            Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentExportSection(exports) if depth == 0 => {
                 for export in exports {
                     let name = export.ok()?.name.name;
