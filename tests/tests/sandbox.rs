@@ -107,7 +107,7 @@ fn what_is_not_granted_is_refused_and_written_down() {
     );
 }
 
-fn act(host: &TestHost<Courier>, deed: Value) -> Value {
+fn act(host: &TestHost<Courier>, deed: &Value) -> Value {
     host.call_tool("act", json!({ "deeds": [deed] })).unwrap()[0].clone()
 }
 
@@ -119,16 +119,16 @@ fn what_lies_behind_the_imports_is_the_tests() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a"), "A").unwrap();
     host.set_workspace(folder.path());
-    assert_eq!(act(&host, json!({ "do": "read", "path": "/workspace/a" })), json!({ "ok": "A" }));
-    assert_eq!(act(&host, json!({ "do": "context-get", "label": "memory" })), json!({ "ok": "m" }));
+    assert_eq!(act(&host, &json!({ "do": "read", "path": "/workspace/a" })), json!({ "ok": "A" }));
+    assert_eq!(act(&host, &json!({ "do": "context-get", "label": "memory" })), json!({ "ok": "m" }));
     let set = json!({ "do": "context-set", "label": "courier_notes", "text": "n" });
-    assert_eq!(act(&host, set), json!({ "ok": null }));
+    assert_eq!(act(&host, &set), json!({ "ok": null }));
     assert_eq!(host.context("courier_notes").as_deref(), Some("n"));
     assert_eq!(
-        act(&host, json!({ "do": "session" })),
+        act(&host, &json!({ "do": "session" })),
         json!({ "ok": { "name": "test", "messageCount": 1 } })
     );
-    assert_eq!(act(&host, json!({ "do": "messages", "limit": 5 }))["ok"][0]["content"], "one");
+    assert_eq!(act(&host, &json!({ "do": "messages", "limit": 5 }))["ok"][0]["content"], "one");
 }
 
 #[test]
@@ -137,10 +137,10 @@ fn servers_are_the_tests() {
     host.respond("GET", "https://api.test/x", Reply::text(201, "made"));
     let fetch =
         |authority: &str| json!({ "do": "fetch", "scheme": "https", "authority": authority, "path": "x" });
-    let answer = act(&host, fetch("api.test"));
+    let answer = act(&host, &fetch("api.test"));
     assert_eq!((&answer["ok"]["status"], &answer["ok"]["body"]), (&json!(201), &json!("made")));
-    assert_eq!(act(&host, fetch("other.test")), json!({ "error": "ConnectionRefused" }));
-    assert_eq!(act(&host, fetch("api.example.org")), json!({ "error": "HttpRequestDenied" }));
+    assert_eq!(act(&host, &fetch("other.test")), json!({ "error": "ConnectionRefused" }));
+    assert_eq!(act(&host, &fetch("api.example.org")), json!({ "error": "HttpRequestDenied" }));
     let calls = calls(&host);
     assert_eq!(calls[0], r#"http.send("GET", "https://api.test/x", "")"#);
     assert!(calls[2].ends_with("denied: https://api.example.org/x: the request is not granted"), "{calls:?}");
