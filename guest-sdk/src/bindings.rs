@@ -3,10 +3,12 @@
 #![allow(missing_docs, unsafe_code, unreachable_pub, clippy::all, clippy::pedantic)]
 
 wit_bindgen::generate!({
-    path: "../wit",
+    path: "wit",
     world: "extension",
     pub_export_macro: true,
     default_bindings_module: "lathe_guest::bindings",
+    // For the sandbox of tests, which speaks JSON; code that nobody calls is not in a component.
+    additional_derives: [serde::Serialize, serde::Deserialize],
     // Defaults, so that a test names only the fields it is about.
     additional_type_attributes: {
         "lathe:extension/types@0.1.0/error-info": [#[derive(Default, PartialEq, Eq)]],

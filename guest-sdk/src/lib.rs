@@ -48,17 +48,18 @@
 //! // In a test:
 //! use lathe_guest::testing::TestHost;
 //!
-//! let host = TestHost::new();
+//! let host = TestHost::<Dice>::new();
 //! host.store("rolls", "40");
-//! assert_eq!(TestHost::call_tool::<Dice>("rolls", json!({ "plus": 2 })), Ok(json!(42)));
+//! assert_eq!(host.call_tool("rolls", json!({ "plus": 2 })), Ok(json!(42)));
 //! ```
 //!
 //! `cargo build --target wasm32-wasip2` makes the component out of a crate with `crate-type = ["cdylib"]`, and
-//! `serde` and `schemars` beside this crate in its dependencies for the derives. Files (below `/workspace`), environment
-//! variables, clocks and random numbers are those of `std`, and the network is `wasi:http`, as far as the operator grants
-//! them; what WASI lacks is in the modules below.
+//! `serde` and `schemars` beside this crate in its dependencies for the derives. Files (below [`workspace`]), environment
+//! variables, clocks and random numbers are those of `std`, and the network is `wasi:http` (module `http`, with the feature of
+//! that name), as far as the operator grants them; what WASI lacks is in the modules below.
 //!
-//! On other targets the same code runs against [`testing::TestHost`], so `cargo test` needs no sandbox.
+//! On other targets the same code runs against [`testing::TestHost`], so `cargo test` needs no sandbox; `lathe test --sandbox`
+//! runs the same tests in one.
 
 // So that the attribute's paths hold in the tests of this crate too.
 #[cfg(test)]
@@ -72,7 +73,10 @@ mod chat;
 pub mod context;
 mod error;
 mod extension;
+mod files;
 mod guest;
+#[cfg(feature = "http")]
+pub mod http;
 mod json;
 pub mod log;
 mod manifest;
@@ -102,7 +106,8 @@ pub use call::{ErrorInfo, ToolCall, ToolDecision, ToolOutcome, ToolOverride, Too
 pub use chat::{ChatError, ChatResponse, Chunk, ChunkType, ErrorClassification, ErrorStage, TurnStatus};
 pub use error::{Error, Result, ToolError};
 pub use extension::Extension;
-pub use lathe_guest_macros::extension;
+pub use files::workspace;
+pub use lathe_guest_macros::{extension, tools};
 pub use manifest::{ContextBlock, Hook, Manifest, Permissions, Replay, ToolDefinition, WorkspaceAccess};
 pub use schema::schema;
 pub use settings::settings;

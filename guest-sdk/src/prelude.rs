@@ -5,7 +5,7 @@ pub use crate::{
     FinishReason, Hook, Permissions, Result, StepConfig, StepFinish, StepSnapshot, Tool, ToolCall,
     ToolChoice, ToolDecision, ToolError, ToolOutcome, ToolOverride, ToolResult, Tools, TurnConfig,
     TurnSnapshot, TurnStatus, Usage, WorkspaceAccess, context, extension, log, messages, schema, session,
-    settings, storage,
+    settings, storage, tools, workspace,
 };
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};

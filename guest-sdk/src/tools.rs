@@ -69,7 +69,7 @@ pub struct Tool<T> {
 }
 
 impl<T: 'static> Tool<T> {
-    /// A method of the extension, under a name of `a-z`, `A-Z`, `0-9`, `_` and `-`.
+    /// A method of the extension, or a plain function, under a name of `a-z`, `A-Z`, `0-9`, `_` and `-`.
     ///
     /// Its description for the model is the doc comment of the input type, its input schema that type's.
     pub fn new<M>(name: &'static str, run: impl Handler<T, M>) -> Self {
@@ -132,13 +132,13 @@ impl<T: 'static> Tool<T> {
 }
 
 /// A method that can be a tool: `fn(&mut Self, Input) -> Result<Output, E>`, or with a [`CallContext`] as its last
-/// argument.
+/// argument; or a plain function, `fn(Input) -> Result<Output, E>`.
 ///
 /// `Input` is `Deserialize` and `JsonSchema`, `Output` is `Serialize`, `E` is [`ToolError`] or
 /// [`Error`](crate::Error).
 #[diagnostic::on_unimplemented(
     message = "this function cannot be a tool",
-    note = "a tool is `fn(&mut Self, Input) -> Result<Output, ToolError>`, or with a `CallContext` as its last argument",
+    note = "a tool is `fn(&mut Self, Input) -> Result<Output, ToolError>`, or with a `CallContext` as its last argument, or `fn(Input) -> Result<Output, ToolError>`",
     note = "`Input` must be `Deserialize` and `JsonSchema`, `Output` must be `Serialize`"
 )]
 pub trait Handler<T, M>: 'static {
@@ -183,5 +183,23 @@ where
 
     fn run(&self, extension: &mut T, input: I, context: CallContext) -> Result<O, ToolError> {
         self(extension, input, context).map_err(Into::into)
+    }
+}
+
+/// Tells a plain function from a method.
+pub struct Plain<M>(std::marker::PhantomData<M>);
+
+impl<F, T, I, O, E> Handler<T, Plain<(I, O, E)>> for F
+where
+    F: Fn(I) -> Result<O, E> + 'static,
+    I: DeserializeOwned + JsonSchema,
+    O: Serialize,
+    E: Into<ToolError>,
+{
+    type Input = I;
+    type Output = O;
+
+    fn run(&self, _: &mut T, input: I, _: CallContext) -> Result<O, ToolError> {
+        self(input).map_err(Into::into)
     }
 }

@@ -32,7 +32,16 @@ impl Extension for Full {
     }
 
     fn permissions() -> Permissions {
-        Permissions { messages: true, decide: vec![Hook::BeforeStep], ..Permissions::default() }
+        Permissions {
+            messages: true,
+            send_message: true,
+            session_info: true,
+            context_read: vec!["all".to_owned()],
+            context_write: vec!["memory".to_owned(), "none".to_owned(), "own".to_owned()],
+            network: vec!["*.example.org".to_owned()],
+            decide: vec![Hook::BeforeStep],
+            ..Permissions::default()
+        }
     }
 
     fn context() -> Vec<ContextBlock> {
@@ -120,7 +129,7 @@ impl Full {
 
 #[test]
 fn what_is_not_written_is_not_in_the_manifest() {
-    let manifest = TestHost::manifest::<Plain>();
+    let manifest = TestHost::<Plain>::new().manifest();
     assert_eq!(manifest.name, "plain");
     assert_eq!(manifest.version, env!("CARGO_PKG_VERSION"));
     assert_eq!(manifest.description, env!("CARGO_PKG_DESCRIPTION"));
@@ -133,7 +142,7 @@ fn what_is_not_written_is_not_in_the_manifest() {
 
 #[test]
 fn what_is_written_is_in_the_manifest() {
-    let manifest = TestHost::manifest::<Full>();
+    let manifest = TestHost::<Full>::new().manifest();
     assert_eq!((manifest.name.as_str(), manifest.version.as_str()), ("full-1", "2.0.0"));
     assert_eq!(manifest.description, "Does everything");
     assert_eq!(manifest.hooks, [Hook::OnChatError, Hook::BeforeStep]);
@@ -145,7 +154,7 @@ fn what_is_written_is_in_the_manifest() {
 
 #[test]
 fn tools_are_described_by_their_input() {
-    let tools = TestHost::manifest::<Full>().tools;
+    let tools = TestHost::<Full>::new().manifest().tools;
     assert_eq!(
         tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
         ["greet", "count", "shape", "fail"]
@@ -174,27 +183,27 @@ fn tools_are_described_by_their_input() {
 
 #[test]
 fn tools_run() {
-    let greet = |input| TestHost::call_tool::<Full>("greet", input);
+    let greet = |input| TestHost::<Full>::new().call_tool("greet", input);
     assert_eq!(greet(json!({ "name": "Ada" })), Ok(json!("Hello, Ada!")));
     assert_eq!(greet(json!({ "name": "Ada", "mood": "Grim" })), Ok(json!("Ada.")));
     assert_eq!(greet(json!({ "name": "" })), Err(ToolError::InvalidInput("a name is needed".to_owned())));
     let missing = "missing field `name` at line 1 column 2".to_owned();
     assert_eq!(greet(json!({})), Err(ToolError::InvalidInput(missing)));
     let failed = "invalid digit found in string".to_owned();
-    assert_eq!(TestHost::call_tool::<Full>("fail", json!({})), Err(ToolError::Failed(failed)));
-    assert_eq!(TestHost::call_tool::<Full>("gree", json!({})), Err(ToolError::UnknownTool));
+    assert_eq!(TestHost::<Full>::new().call_tool("fail", json!({})), Err(ToolError::Failed(failed)));
+    assert_eq!(TestHost::<Full>::new().call_tool("gree", json!({})), Err(ToolError::UnknownTool));
 }
 
 #[test]
 fn every_tool_call_is_an_instance_of_its_own() {
-    let count = || TestHost::call_tool::<Full>("count", json!({})).unwrap();
+    let count = || TestHost::<Full>::new().call_tool("count", json!({})).unwrap();
     assert_eq!(count(), json!({ "calls": 1, "key": "key" }));
     assert_eq!(count()["calls"], 1);
 }
 
 #[test]
 fn settings_fit_or_say_why() {
-    let host = TestHost::new();
+    let host = TestHost::<Full>::new();
     assert!(settings::<Settings>().unwrap_err().to_string().contains("missing field `maxRolls`"));
     host.set_settings(json!({ "maxRolls": 3 }));
     assert_eq!(settings(), Ok(Settings { max_rolls: 3 }));
@@ -202,7 +211,7 @@ fn settings_fit_or_say_why() {
 
 #[test]
 fn storage_keeps_values() {
-    let host = TestHost::new();
+    let host = TestHost::<Full>::new();
     assert_eq!(storage::get("a"), Ok(None));
     storage::set("a/2", [0, 255]).unwrap();
     storage::set_json("a/1", &[1, 2]).unwrap();
@@ -220,7 +229,7 @@ fn storage_keeps_values() {
 
 #[test]
 fn context_messages_and_session() {
-    let host = TestHost::new();
+    let host = TestHost::<Full>::new();
     host.set_context("memory", "old");
     context::set("memory", "new").unwrap();
     assert_eq!(context::get("memory"), Ok(Some("new".to_owned())));
@@ -236,10 +245,10 @@ fn context_messages_and_session() {
 
 #[test]
 fn a_new_host_knows_nothing_of_the_last() {
-    let host = TestHost::new();
+    let host = TestHost::<Full>::new();
     host.store("a", "1");
     log::warn!("{} lines", 1);
     assert_eq!(host.log(), [Record { level: Level::Warn, message: "1 lines".to_owned() }]);
-    let host = TestHost::new();
+    let host = TestHost::<Full>::new();
     assert_eq!((host.stored("a"), host.log()), (None, vec![]));
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use lathe::extensions::{LoadReason, Loaded, Loader, Progress};
 use lathe_tests::guests::guest;
+use lathe_tests::house::settings;
 use tempfile::TempDir;
 
 fn folder(files: &[(&str, &[u8])]) -> TempDir {
@@ -45,7 +46,7 @@ async fn every_unusable_file_is_named_and_the_others_load() {
         ("c-module.wasm", &wat::parse_str("(module)").unwrap()),
         ("d-cut.wasm", &calc[..calc.len() / 2]),
         ("e-world.wasm", &wat::parse_str("(component)").unwrap()),
-        ("f-version.wasm", &exporting(&["lathe:extension/extension-manifest@0.9.0"])),
+        ("f-version.wasm", &exporting(&["lathe:extension/extension-manifest@9.9.0"])),
         ("g-calc.wasm", &calc),
         ("h-again.wasm", &calc),
         ("i-clock.wasm", &good("clock")),
@@ -81,7 +82,7 @@ async fn every_unusable_file_is_named_and_the_others_load() {
     assert_eq!(kinds, expected.map(|(file, kind)| (file.to_owned(), kind)));
     let version = loaded.errors[5].to_string();
     assert!(
-        version.contains("0.9.0") && version.contains("0.1.0") && version.contains("f-version.wasm"),
+        version.contains("9.9.0") && version.contains("0.1.0") && version.contains("f-version.wasm"),
         "{version}"
     );
 }
@@ -162,4 +163,24 @@ async fn interfaces_are_told_without_running_anything() {
         assert!(interfaces.exports.contains(&name), "{interfaces:?}");
     }
     assert!(interfaces.imports.iter().any(|name| name.starts_with("wasi:cli/")), "{interfaces:?}");
+}
+
+#[tokio::test]
+async fn settings_must_fit_the_schema() {
+    let folder = folder(&[("calc.wasm", &good("calc")), ("rules.wasm", &good("house-rules"))]);
+    let load = async |set: serde_json::Value| {
+        let settings = [settings("house-rules", &set)].into();
+        Loader::new().unwrap().settings(settings).load_dir(folder.path()).await.unwrap()
+    };
+    assert_eq!(names(&load(serde_json::json!({"maxSteps": 1})).await), ["calc", "house-rules"]);
+    let loaded = load(serde_json::json!({"maxSteps": 0})).await;
+    assert_eq!(names(&loaded), ["calc"], "the others load");
+    let error = loaded.errors[0].to_string();
+    assert!(
+        error.contains("rules.wasm") && error.contains("\"house-rules\"") && error.contains("maxSteps"),
+        "{error}"
+    );
+    assert!(error.contains("[extension.house-rules.settings]"), "{error}");
+    let error = load(serde_json::json!({"rule": []})).await.errors[0].to_string();
+    assert!(error.contains("rule"), "{error}");
 }

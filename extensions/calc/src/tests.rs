@@ -3,7 +3,7 @@ use lathe_guest::testing::TestHost;
 use super::*;
 
 fn evaluate(expression: &str) -> Result<Value, ToolError> {
-    TestHost::call_tool::<Calc>("evaluate", json!({ "expression": expression }))
+    TestHost::<Calc>::new().call_tool("evaluate", json!({ "expression": expression }))
 }
 
 #[track_caller]
@@ -213,10 +213,10 @@ fn what_is_small_enough_is_not_refused() {
 
 #[test]
 fn the_manifest_offers_one_tool() {
-    let manifest = TestHost::manifest::<Calc>();
+    let manifest = TestHost::<Calc>::new().manifest();
     assert_eq!((manifest.name.as_str(), manifest.hooks.len(), manifest.tools.len()), ("calc", 0, 1));
     assert!(manifest.tools[0].description.starts_with("Evaluates an arithmetic expression exactly"));
-    let bad = TestHost::call_tool::<Calc>("evaluate", json!({ "text": "1" }));
+    let bad = TestHost::<Calc>::new().call_tool("evaluate", json!({ "text": "1" }));
     assert_eq!(
         bad,
         Err(ToolError::InvalidInput("missing field `expression` at line 1 column 12".to_owned()))

@@ -4,7 +4,7 @@ use lathe_guest::{Manifest, Replay};
 use super::*;
 
 fn add(input: Value) -> Result<Value, ToolError> {
-    TestHost::call_tool::<Clock>("add_duration", input)
+    TestHost::<Clock>::new().call_tool("add_duration", input)
 }
 
 fn time(time: &str, duration: &str, zone: &str) -> String {
@@ -22,7 +22,7 @@ fn invalid(result: Result<Value, ToolError>) -> String {
 #[test]
 fn now_is_one_moment_in_every_field() {
     let before = Timestamp::now().as_second();
-    let now = TestHost::call_tool::<Clock>("now", json!({ "timeZone": "Asia/Kolkata" })).unwrap();
+    let now = TestHost::<Clock>::new().call_tool("now", json!({ "timeZone": "Asia/Kolkata" })).unwrap();
     let time: Zoned = now["time"].as_str().unwrap().parse().unwrap();
     let seconds = now["unixSeconds"].as_i64().unwrap();
     assert_eq!(time.timestamp(), Timestamp::from_second(seconds).unwrap());
@@ -34,7 +34,7 @@ fn now_is_one_moment_in_every_field() {
 
 #[test]
 fn now_is_utc_by_default() {
-    let now = TestHost::call_tool::<Clock>("now", json!({})).unwrap();
+    let now = TestHost::<Clock>::new().call_tool("now", json!({})).unwrap();
     assert_eq!(now["timeZone"], "UTC");
     assert!(now["time"].as_str().unwrap().ends_with("+00:00[UTC]"), "{now}");
 }
@@ -120,7 +120,8 @@ fn without_a_time_it_is_now() {
 
 #[test]
 fn unknown_zones_are_named_with_near_ones() {
-    let unknown = |zone: &str| invalid(TestHost::call_tool::<Clock>("now", json!({ "timeZone": zone })));
+    let unknown =
+        |zone: &str| invalid(TestHost::<Clock>::new().call_tool("now", json!({ "timeZone": zone })));
     assert_eq!(unknown("Europe/Berlni"), "unknown time zone `Europe/Berlni`; did you mean Europe/Berlin?");
     assert!(unknown("new york").contains("America/New_York"));
     assert!(unknown("US/Kolkata").contains("Asia/Kolkata"));
@@ -148,7 +149,7 @@ fn what_makes_no_sense_is_refused() {
 
 #[test]
 fn the_manifest_describes_the_tools() {
-    let Manifest { name, hooks, tools, .. } = TestHost::manifest::<Clock>();
+    let Manifest { name, hooks, tools, .. } = TestHost::<Clock>::new().manifest();
     assert_eq!((name.as_str(), hooks.len(), tools.len()), ("clock", 0, 2));
     assert_eq!(tools[0].description, "The current date and time in a time zone.");
     assert_eq!(tools[0].replay, Replay::Safe);
@@ -159,5 +160,5 @@ fn the_manifest_describes_the_tools() {
         schema["properties"]["timeZone"]["description"],
         "IANA name, such as Europe/Berlin. The zone or offset of the time if absent, or else UTC."
     );
-    assert_eq!(TestHost::call_tool::<Clock>("later", json!({})), Err(ToolError::UnknownTool));
+    assert_eq!(TestHost::<Clock>::new().call_tool("later", json!({})), Err(ToolError::UnknownTool));
 }

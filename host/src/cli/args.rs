@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{budget, call};
 use crate::config::Config;
@@ -43,12 +43,22 @@ pub(super) enum Command {
     /// Runs one turn, and prints the answer as it comes.
     #[command(after_help = RUN_EXAMPLES)]
     Run(TurnArgs),
-    /// Builds each crate, and each extension in JavaScript or Python, directly below a folder: NAME.wasm, beside them.
+    /// Makes a new extension: a small one with a hook, a tool, settings and tests.
+    #[command(after_help = NEW_EXAMPLES)]
+    New(NewArgs),
+    /// Builds an extension, or each one directly below a folder, into NAME.wasm in that folder: crates, and what is written
+    /// in JavaScript or Python.
     #[command(after_help = BUILD_EXAMPLES)]
     Build {
-        /// The folder [default: the extensions folder].
+        /// The crate or the folder [default: this crate, or else the extensions folder].
         dir: Option<PathBuf>,
     },
+    /// Runs the tests of an extension, or of each one directly below a folder.
+    #[command(after_help = TEST_EXAMPLES)]
+    Test(TestArgs),
+    /// Runs a component for the tests of its author, by orders on standard input.
+    #[command(hide = true)]
+    Sandbox,
     /// What extensions there are.
     #[command(subcommand)]
     Ext(ExtCommand),
@@ -81,6 +91,17 @@ const BUILD_EXAMPLES: &str = "\
 Examples:
   lathe build
   lathe build extensions/";
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  lathe new hello
+  lathe new extensions/hello";
+
+const TEST_EXAMPLES: &str = "\
+Examples:
+  lathe test                                 as cargo test does, in the test's own process
+  lathe test --sandbox                       the same tests, with the component in the sandbox
+  lathe test --sandbox extensions/";
 
 const LIST_EXAMPLES: &str = "\
 Examples:
@@ -274,6 +295,34 @@ pub(super) struct LogsArgs {
     pub(super) last: Option<usize>,
     #[command(flatten)]
     pub(super) place: Place,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct NewArgs {
+    /// The folder to make; its last part is the extension's name.
+    #[arg(value_name = "NAME")]
+    pub(super) path: PathBuf,
+    /// The language to write it in.
+    #[arg(long, value_name = "LANGUAGE", default_value = "rust")]
+    pub(super) lang: Language,
+}
+
+/// A language that has a template.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Language {
+    Rust,
+    #[value(name = "js", alias = "javascript")]
+    JavaScript,
+    Python,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TestArgs {
+    /// The crate or the folder [default: this crate, or else the extensions folder].
+    pub(super) dir: Option<PathBuf>,
+    /// Build the component first, and run it in the sandbox.
+    #[arg(long)]
+    pub(super) sandbox: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,9 +3,7 @@
 mod project;
 mod script;
 mod source;
-// For `lathe new`.
-#[cfg(test)]
-mod template;
+pub(super) mod template;
 mod tools;
 
 use std::io::{self, IsTerminal, Write};
@@ -19,6 +17,7 @@ use super::cargo::{self, Package, Workspace};
 use super::problem::{self, Problem};
 use super::style::{BAD, DOUBTFUL, GOOD, bold, clean, dim, say};
 use crate::config::Config;
+use crate::extensions;
 
 /// Which crates are told of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,9 +29,7 @@ pub(super) enum Report {
 }
 
 pub(super) async fn run(dir: Option<PathBuf>, config: &Config) -> Result<Done, Problem> {
-    let here = Path::new(".");
-    let default = if project::Project::of(here).is_some() { here } else { config.extensions_dir() };
-    let dir = dir.unwrap_or_else(|| default.to_owned());
+    let dir = place_of(dir, config);
     if folder(&dir, &config.data, Report::All).await? == 0 {
         say(&dim(&format!(
             "no crate and no extension in JavaScript or Python directly below {}",
@@ -43,8 +40,15 @@ pub(super) async fn run(dir: Option<PathBuf>, config: &Config) -> Result<Done, P
     Ok(Done::Well)
 }
 
-/// Builds each crate and each other extension directly below `dir` and puts its component into `dir`. Says how many
-/// there were. `data` keeps the compilers that are not Rust's, and what they have made.
+/// The folder that is meant: the one that was typed, or this one if it holds an extension, or else that of the extensions.
+pub(super) fn place_of(dir: Option<PathBuf>, config: &Config) -> PathBuf {
+    let here = Path::new(".");
+    let is_one = || cargo::is_crate(here) || project::Project::of(here).is_some();
+    dir.unwrap_or_else(|| if is_one() { here.to_owned() } else { config.extensions_dir().to_owned() })
+}
+
+/// Builds each crate and each other extension directly below `dir`, or `dir` itself if it is one, and puts its component
+/// into `dir`. Says how many there were. `data` keeps the compilers that are not Rust's, and what they have made.
 pub(super) async fn folder(dir: &Path, data: &Path, report: Report) -> Result<usize, Problem> {
     let crates = crates(dir).map_err(|error| problem::folder(dir, &error))?;
     let total = crates.len();
@@ -71,12 +75,15 @@ pub(super) async fn folder(dir: &Path, data: &Path, report: Report) -> Result<us
     Ok(total)
 }
 
-/// The folders directly below that hold a crate, by name.
-fn crates(dir: &Path) -> io::Result<Vec<PathBuf>> {
+/// The folder itself, if it holds a crate; or else those directly below that do, by name.
+pub(super) fn crates(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    if cargo::is_crate(dir) {
+        return Ok(vec![dir.to_owned()]);
+    }
     let mut crates = Vec::new();
     for entry in std::fs::read_dir(dir)? {
         let folder = entry?.path();
-        if folder.join("Cargo.toml").is_file() {
+        if cargo::is_crate(&folder) {
             crates.push(folder);
         }
     }
@@ -179,6 +186,12 @@ async fn build(
 /// Puts a component into the folder under its package's name, if it is not there already.
 fn place(built: &Path, name: &str, dir: &Path, report: Report) -> io::Result<()> {
     let bytes = std::fs::read(built)?;
+    if let Some((version, current)) = extensions::outdated(&bytes) {
+        say(&format!(
+            "{} {name} is built for lathe:extension@{version}, and {current} is current; a newer `lathe-guest` has it",
+            bold(DOUBTFUL, "warning:")
+        ));
+    }
     let file = dir.join(name).with_extension("wasm");
     if std::fs::read(&file).is_ok_and(|there| there == bytes) {
         if report == Report::All {

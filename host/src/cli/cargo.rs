@@ -85,6 +85,23 @@ impl Workspace {
     }
 }
 
+/// Whether a folder holds a package. A workspace may have none of its own.
+pub(super) fn is_crate(folder: &Path) -> bool {
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    match manifest.parse::<toml::Table>() {
+        Ok(manifest) => manifest.contains_key("package"),
+        // Cargo says better what is wrong with it.
+        Err(_) => true,
+    }
+}
+
+/// `cargo test` of the package in this folder.
+pub(super) fn test(folder: &Path) -> Command {
+    let mut cargo = command("cargo", folder);
+    cargo.arg("test");
+    cargo
+}
+
 /// The package whose component is built, and its file, out of a line of cargo's messages.
 pub(super) fn built(line: &str) -> Option<(String, PathBuf)> {
     let message: Message = serde_json::from_str(line).ok()?;

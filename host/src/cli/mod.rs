@@ -16,14 +16,17 @@ mod host;
 mod input;
 mod inspect;
 mod logs;
+mod new;
 mod print;
 mod problem;
 mod progress;
 mod reload;
 mod run;
+mod sandbox;
 mod snapshot;
 mod snippet;
 mod style;
+mod test;
 mod watch;
 
 use std::process::ExitCode;
@@ -40,7 +43,7 @@ use crate::config::Config;
 enum Done {
     /// All is well: exit code 0.
     Well,
-    /// A turn ended in an error, or was cancelled; or a call failed: 1.
+    /// A turn ended in an error, or was cancelled; or a call or a test failed: 1.
     TurnFailed,
     /// Told to stop for the second time: 130, as a shell says of a process ended by Ctrl-C.
     Interrupted,
@@ -95,6 +98,9 @@ fn start(cli: Cli) -> Result<Done, Problem> {
             Command::Run(args) => Box::pin(run::run(args, config)).await,
             Command::Build { dir } => build::run(dir, &config).await,
             Command::Ext(command) => Box::pin(ext::run(command, config)).await,
+            Command::New(args) => new::run(&args),
+            Command::Test(args) => test::run(args, &config).await,
+            Command::Sandbox => sandbox::run(config).await,
             Command::Inspect(args) => inspect::run(args, config).await,
             Command::Call(args) => call::run(args, config).await,
             Command::Budget(args) => budget::run(args, config).await,

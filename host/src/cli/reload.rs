@@ -66,7 +66,8 @@ impl Reload {
     /// extensions in use stay so. Says whether they are other ones now.
     pub(super) async fn take(&mut self, change: Change, printer: &mut Printer) -> bool {
         if change.sources
-            && let Err(problem) = build::folder(self.config.extensions_dir(), Report::Changes).await
+            && let Err(problem) =
+                build::folder(self.config.extensions_dir(), &self.config.data, Report::Changes).await
         {
             problem.print();
         }

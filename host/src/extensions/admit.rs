@@ -20,6 +20,8 @@ use super::pool::Pool;
 use super::rights::Rights;
 use super::state::State;
 use super::workspace;
+use crate::tools::check_against;
+use crate::turn::Json;
 
 /// What a folder of extensions came to.
 #[derive(Debug, Default)]
@@ -143,7 +145,7 @@ impl Loader {
                 loaded.disabled.push(Found { file, digest, manifest });
                 continue;
             };
-            match taken.take(&opened) {
+            match self.check_settings(manifest).and_then(|()| taken.take(&opened)) {
                 Ok(()) => loaded.extensions.push(self.admit(opened, pre)),
                 Err(reason) => {
                     let file = opened.file.clone();
@@ -154,6 +156,14 @@ impl Loader {
         loaded.changes = Changes::between(before, &loaded.extensions);
         loaded.duration_ms = begun.elapsed().as_secs_f64() * 1e3;
         loaded
+    }
+
+    /// Whether what the operator has set is what the extension says it takes.
+    fn check_settings(&self, manifest: &Manifest) -> Result<(), LoadReason> {
+        let Some(schema) = &manifest.settings_schema else { return Ok(()) };
+        let set = self.settings.get(&manifest.name).map(|set| set.settings.clone()).unwrap_or_default();
+        check_against(schema, &Json::Object(set))
+            .map_err(|error| LoadReason::Settings { name: manifest.name.clone(), reason: error.to_string() })
     }
 
     /// Gives it what the operator has set. Where nothing is other than before, it is the one that was there before.

@@ -5,4 +5,6 @@ wasmtime::component::bindgen!({
     world: "extension",
     imports: { default: async },
     exports: { default: async },
+    // For tests of extensions, which speak JSON with a sandbox.
+    additional_derives: [serde::Serialize, serde::Deserialize],
 });

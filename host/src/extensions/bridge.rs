@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 
 use super::log::LogRecord;
+use crate::turn::Json;
 
 /// What the host does for a guest beyond WASI, by extension. Implemented where the store is known; what is not
 /// implemented fails.
@@ -77,6 +78,15 @@ pub trait Bridge: Send + Sync {
     /// Keeps something that an extension has logged, or the host of it. Must not block.
     fn log(&self, _extension: &str, _record: LogRecord) {}
 
+    /// Whether [`called`](Self::called) wants to know.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// A guest has made a call, which may have been refused: told before the guest has its answer. Requests over the network
+    /// are told where their answers come from.
+    fn called(&self, _call: GuestCall) {}
+
     /// What is kept of an extension's health, as JSON, and how long ago that was, in milliseconds.
     async fn health(&self, _extension: &str) -> Result<Option<(String, u64)>, BridgeError> {
         Ok(None)
@@ -86,6 +96,17 @@ pub trait Bridge: Send + Sync {
     async fn keep_health(&self, _extension: &str, _health: &str) -> Result<(), BridgeError> {
         Ok(())
     }
+}
+
+/// A call that a guest made of the host, for who watches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GuestCall {
+    /// The interface and the function, in the contract's words: `storage.set`.
+    pub function: &'static str,
+    /// In order. Bytes are a text if they are UTF-8, else a list of numbers.
+    pub arguments: Vec<Json>,
+    /// Why it was not done: the contract's variant, as JSON.
+    pub error: Option<Json>,
 }
 
 /// A message as extensions see it.

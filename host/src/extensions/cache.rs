@@ -46,11 +46,7 @@ impl Cache {
     }
 
     /// The compiled code, and the side that has what the component asks for.
-    pub(super) fn component<'a>(
-        &self,
-        sandbox: &'a Sandbox,
-        digest: &str,
-    ) -> Option<(Component, &'a Side)> {
+    pub(super) fn component<'a>(&self, sandbox: &'a Sandbox, digest: &str) -> Option<(Component, &'a Side)> {
         let path = self.path(digest, "cwasm");
         sandbox.sides().find_map(|side| Some((load_compiled(&side.engine, &path).ok()?, side)))
     }

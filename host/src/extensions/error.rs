@@ -42,7 +42,7 @@ pub enum LoadReason {
         /// What the file was built for.
         found: String,
         /// What the host speaks.
-        offered: &'static str,
+        offered: String,
     },
     /// It exports nothing of the contract.
     #[error("it is a component, but no Lathe extension: it does not export {missing}")]
@@ -59,6 +59,16 @@ pub enum LoadReason {
     /// The manifest is not usable.
     #[error("{0}")]
     Manifest(#[from] ManifestError),
+    /// The operator's settings do not fit its schema.
+    #[error(
+        "the settings of \"{name}\" do not fit: {reason}; they stand under [extension.{name}.settings] in lathe.toml"
+    )]
+    Settings {
+        /// Its name.
+        name: String,
+        /// Which field, and what is wrong with it.
+        reason: String,
+    },
     /// One of its tools would be offered under the name of another's.
     #[error("its tool would be offered as \"{tool}\", as one of \"{other}\" already is; rename one of them")]
     ToolClash {

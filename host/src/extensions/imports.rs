@@ -1,9 +1,10 @@
 //! What guests import beyond WASI. Rights are checked here, and nowhere later.
 
 use super::bindings::lathe::extension as wit;
-use super::bridge::BridgeError;
+use super::bridge::{BridgeError, GuestCall};
 use super::log::{LogLevel, LogSource};
 use super::state::{LogLimits, State};
+use crate::turn::Json;
 
 /// Bytes of a storage key.
 const KEY_BYTES: usize = 512;
@@ -26,6 +27,8 @@ impl wit::bridge_error::Host for State {}
 
 impl wit::log::Host for State {
     async fn log(&mut self, level: wit::log::Level, mut message: String) {
+        let call = self.watch("log.log", || vec![word(level).into(), message.as_str().into()]);
+        self.told(call, &Ok(()));
         let LogLimits { records, bytes } = self.log;
         self.log_records = self.log_records.saturating_add(1);
         if self.log_records > records {
@@ -61,6 +64,8 @@ impl wit::log::Host for State {
 
 impl wit::settings::Host for State {
     async fn get(&mut self) -> String {
+        let call = self.watch("settings.get", Vec::new);
+        self.told(call, &Ok(()));
         self.identity.settings.to_string()
     }
 }
@@ -77,6 +82,16 @@ impl From<BridgeError> for wit::bridge_error::Error {
 
 type Answer<T> = Result<T, wit::bridge_error::Error>;
 
+fn word(level: wit::log::Level) -> &'static str {
+    match level {
+        wit::log::Level::Trace => "trace",
+        wit::log::Level::Debug => "debug",
+        wit::log::Level::Info => "info",
+        wit::log::Level::Warn => "warn",
+        wit::log::Level::Error => "error",
+    }
+}
+
 fn within(what: &str, limit: usize, bytes: usize) -> Answer<()> {
     if bytes <= limit {
         return Ok(());
@@ -84,33 +99,75 @@ fn within(what: &str, limit: usize, bytes: usize) -> Answer<()> {
     Err(wit::bridge_error::Error::TooLarge(format!("{what} has at most {limit} bytes, not {bytes}")))
 }
 
+impl State {
+    /// A call, if somebody watches; else nothing is copied.
+    fn watch(&self, function: &'static str, arguments: impl FnOnce() -> Vec<Json>) -> Option<GuestCall> {
+        self.bridge.watches().then(|| GuestCall { function, arguments: arguments(), error: None })
+    }
+
+    /// Tells who watches of a call.
+    fn told<T>(&self, call: Option<GuestCall>, answer: &Answer<T>) {
+        let Some(mut call) = call else { return };
+        call.error = answer.as_ref().err().map(|error| serde_json::to_value(error).unwrap_or_default());
+        self.bridge.called(call);
+    }
+}
+
 impl wit::storage::Host for State {
     async fn get(&mut self, key: String) -> Answer<Option<Vec<u8>>> {
-        Ok(self.bridge.storage_get(&self.identity.extension, &key).await?)
+        let call = self.watch("storage.get", || vec![key.as_str().into()]);
+        let this = &mut *self;
+        let answer = async move { Ok(this.bridge.storage_get(&this.identity.extension, &key).await?) }.await;
+        self.told(call, &answer);
+        answer
     }
 
     async fn set(&mut self, key: String, value: Vec<u8>) -> Answer<()> {
-        within("a key", KEY_BYTES, key.len())?;
-        Ok(self
-            .bridge
-            .storage_set(&self.identity.extension, &key, value, self.identity.storage_bytes)
-            .await?)
+        let call = self.watch("storage.set", || vec![key.as_str().into(), bytes(&value)]);
+        let this = &mut *self;
+        let answer = async move {
+            within("a key", KEY_BYTES, key.len())?;
+            Ok(this
+                .bridge
+                .storage_set(&this.identity.extension, &key, value, this.identity.storage_bytes)
+                .await?)
+        }
+        .await;
+        self.told(call, &answer);
+        answer
     }
 
     async fn delete(&mut self, key: String) -> Answer<bool> {
-        Ok(self.bridge.storage_delete(&self.identity.extension, &key).await?)
+        let call = self.watch("storage.delete", || vec![key.as_str().into()]);
+        let this = &mut *self;
+        let answer =
+            async move { Ok(this.bridge.storage_delete(&this.identity.extension, &key).await?) }.await;
+        self.told(call, &answer);
+        answer
     }
 
     async fn keys(&mut self, prefix: String) -> Answer<Vec<String>> {
-        Ok(self.bridge.storage_keys(&self.identity.extension, &prefix).await?)
+        let call = self.watch("storage.keys", || vec![prefix.as_str().into()]);
+        let this = &mut *self;
+        let answer =
+            async move { Ok(this.bridge.storage_keys(&this.identity.extension, &prefix).await?) }.await;
+        self.told(call, &answer);
+        answer
     }
 
     async fn increment(&mut self, key: String, delta: i64) -> Answer<i64> {
-        within("a key", KEY_BYTES, key.len())?;
-        Ok(self
-            .bridge
-            .storage_increment(&self.identity.extension, &key, delta, self.identity.storage_bytes)
-            .await?)
+        let call = self.watch("storage.increment", || vec![key.as_str().into(), delta.into()]);
+        let this = &mut *self;
+        let answer = async move {
+            within("a key", KEY_BYTES, key.len())?;
+            Ok(this
+                .bridge
+                .storage_increment(&this.identity.extension, &key, delta, this.identity.storage_bytes)
+                .await?)
+        }
+        .await;
+        self.told(call, &answer);
+        answer
     }
 }
 
@@ -127,28 +184,47 @@ impl State {
 
 impl wit::context::Host for State {
     async fn get(&mut self, label: String) -> Answer<Option<String>> {
-        self.check(self.identity.rights.grant.reads(&label), &right("context-read", &label))?;
-        Ok(self.bridge.context_get(&self.identity.session, &label).await?)
+        let call = self.watch("context.get", || vec![label.as_str().into()]);
+        let this = &mut *self;
+        let answer = async move {
+            this.check(this.identity.rights.grant.reads(&label), &right("context-read", &label))?;
+            Ok(this.bridge.context_get(&this.identity.session, &label).await?)
+        }
+        .await;
+        self.told(call, &answer);
+        answer
     }
 
     async fn set(&mut self, label: String, text: String) -> Answer<()> {
-        let rights = &self.identity.rights;
-        self.check(
-            rights.grant.writes(&label),
-            &format!("`context-write` for \"{}\"", label.escape_debug()),
-        )?;
-        within("a context block", BLOCK_BYTES, text.len())?;
-        let own = rights.blocks.get(&label);
-        if let Some(&Some(limit)) = own
-            && tokens(&text) > limit
-        {
-            return Err(wit::bridge_error::Error::TooLarge(format!(
-                "\"{label}\" has at most {limit} tokens, not about {}",
-                tokens(&text)
-            )));
+        let call = self.watch("context.set", || vec![label.as_str().into(), text.as_str().into()]);
+        let this = &mut *self;
+        let answer = async move {
+            let rights = &this.identity.rights;
+            this.check(
+                rights.grant.writes(&label),
+                &format!("`context-write` for \"{}\"", label.escape_debug()),
+            )?;
+            within("a context block", BLOCK_BYTES, text.len())?;
+            let own = rights.blocks.get(&label);
+            if let Some(&Some(limit)) = own
+                && tokens(&text) > limit
+            {
+                return Err(wit::bridge_error::Error::TooLarge(format!(
+                    "\"{label}\" has at most {limit} tokens, not about {}",
+                    tokens(&text)
+                )));
+            }
+            Ok(this.bridge.context_set(&this.identity.session, &label, text, own.is_some()).await?)
         }
-        Ok(self.bridge.context_set(&self.identity.session, &label, text, own.is_some()).await?)
+        .await;
+        self.told(call, &answer);
+        answer
     }
+}
+
+/// Bytes for who watches.
+fn bytes(value: &[u8]) -> Json {
+    str::from_utf8(value).map_or_else(|_| value.into(), Json::from)
 }
 
 /// A right over one label, in words. The label is a guest's.
@@ -165,36 +241,57 @@ fn tokens(text: &str) -> u32 {
 
 impl wit::messages::Host for State {
     async fn recent(&mut self, limit: u32) -> Answer<Vec<wit::messages::Message>> {
-        self.check(self.identity.rights.grant.messages, "`messages`")?;
-        let limit = usize::try_from(limit.min(MESSAGES)).unwrap_or(usize::MAX);
-        let messages = self.bridge.messages(&self.identity.session, limit).await?;
-        let message = |message: crate::extensions::BridgeMessage| wit::messages::Message {
-            id: message.id,
-            role: message.role,
-            content: message.content,
-        };
-        Ok(messages.into_iter().map(message).collect())
+        let call = self.watch("messages.recent", || vec![limit.into()]);
+        let this = &mut *self;
+        let answer = async move {
+            this.check(this.identity.rights.grant.messages, "`messages`")?;
+            let limit = usize::try_from(limit.min(MESSAGES)).unwrap_or(usize::MAX);
+            let messages = this.bridge.messages(&this.identity.session, limit).await?;
+            let message = |message: crate::extensions::BridgeMessage| wit::messages::Message {
+                id: message.id,
+                role: message.role,
+                content: message.content,
+            };
+            Ok(messages.into_iter().map(message).collect())
+        }
+        .await;
+        self.told(call, &answer);
+        answer
     }
 }
 
 impl wit::session::Host for State {
     async fn info(&mut self) -> Answer<wit::session::SessionInfo> {
-        self.check(self.identity.rights.grant.session_info, "`session-info`")?;
-        let name = self.identity.session.to_string();
-        let count = self.bridge.message_count(&name).await?;
-        Ok(wit::session::SessionInfo { name, message_count: u32::try_from(count).unwrap_or(u32::MAX) })
+        let call = self.watch("session.info", Vec::new);
+        let this = &mut *self;
+        let answer = async move {
+            this.check(this.identity.rights.grant.session_info, "`session-info`")?;
+            let name = this.identity.session.to_string();
+            let count = this.bridge.message_count(&name).await?;
+            Ok(wit::session::SessionInfo { name, message_count: u32::try_from(count).unwrap_or(u32::MAX) })
+        }
+        .await;
+        self.told(call, &answer);
+        answer
     }
 
     async fn send_message(&mut self, text: String) -> Answer<()> {
-        self.check(self.identity.rights.grant.send_message, "`send-message`")?;
-        within("a message", MESSAGE_BYTES, text.len())?;
-        if self.sent == SENT {
-            return Err(wit::bridge_error::Error::TooLarge(format!(
-                "an instance adds at most {SENT} messages"
-            )));
+        let call = self.watch("session.send-message", || vec![text.as_str().into()]);
+        let this = &mut *self;
+        let answer = async move {
+            this.check(this.identity.rights.grant.send_message, "`send-message`")?;
+            within("a message", MESSAGE_BYTES, text.len())?;
+            if this.sent == SENT {
+                return Err(wit::bridge_error::Error::TooLarge(format!(
+                    "an instance adds at most {SENT} messages"
+                )));
+            }
+            this.sent += 1;
+            Ok(this.bridge.send_message(&this.identity.session, text).await?)
         }
-        self.sent += 1;
-        Ok(self.bridge.send_message(&self.identity.session, text).await?)
+        .await;
+        self.told(call, &answer);
+        answer
     }
 }
 

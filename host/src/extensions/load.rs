@@ -12,6 +12,7 @@ use super::admit::{Found, Loaded, Opened};
 use super::bindings::ExtensionPre;
 use super::bridge::NoBridge;
 use super::cache::{self, Cache, Entry};
+use super::contract;
 use super::engine::{INSTANCES, Sandbox, Side};
 use super::error::{LoadError, LoadReason};
 use super::extension::ExtensionSettings;
@@ -19,19 +20,12 @@ use super::instance::{Instance, guarded};
 use super::limits::Limits;
 use super::manifest::Manifest;
 use super::meter::Meter;
-use super::network::{Resolver, SystemResolver};
+use super::network::{Resolver, SystemResolver, Transport};
 use super::pool::Pool;
 use super::rights::{Rights, Surroundings};
 use super::state::{Identity, State};
 use super::wasi::Fixed;
 use crate::hooks::Failure;
-
-/// The contract that this host speaks.
-const CONTRACT: &str = "0.1.0";
-
-/// The interfaces that every extension exports, without their versions.
-const EXPORTS: [&str; 3] =
-    ["lathe:extension/extension-manifest", "lathe:extension/tools", "lathe:extension/hooks"];
 
 /// Told of what takes long while extensions are loaded.
 pub trait Progress: Send + Sync {
@@ -72,6 +66,7 @@ impl Loader {
                 variable: Box::new(|name| std::env::var(name).ok()),
                 resolver: Arc::new(SystemResolver),
                 fixed: None,
+                transport: None,
             },
             own: Vec::new(),
         })
@@ -124,6 +119,13 @@ impl Loader {
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolver + 'static) -> Self {
         self.surroundings.resolver = Arc::new(resolver);
+        self
+    }
+
+    /// What answers the requests of extensions in place of the network.
+    #[must_use]
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.surroundings.transport = Some(Arc::new(transport));
         self
     }
 
@@ -341,7 +343,7 @@ fn check_header(bytes: &[u8]) -> Result<(), LoadReason> {
     }
 }
 
-/// Whether it was made for this contract, told by the names of what it exports.
+/// Whether it was made for a contract of this host's, told by the names of what it exports.
 fn check_world(engine: &Engine, component: &Component) -> Result<(), LoadReason> {
     let names = component.component_type();
     let exports: Vec<String> = names
@@ -349,13 +351,5 @@ fn check_world(engine: &Engine, component: &Component) -> Result<(), LoadReason>
         .filter(|(_, item)| matches!(item.ty, ComponentItem::ComponentInstance(_)))
         .map(|(name, _)| name.to_owned())
         .collect();
-    for wanted in EXPORTS {
-        let version = exports.iter().find_map(|name| name.strip_prefix(wanted)?.strip_prefix('@'));
-        match version {
-            Some(CONTRACT) => {}
-            Some(found) => return Err(LoadReason::Version { found: found.to_owned(), offered: CONTRACT }),
-            None => return Err(LoadReason::World { missing: format!("{wanted}@{CONTRACT}") }),
-        }
-    }
-    Ok(())
+    contract::check(&exports)
 }

@@ -256,7 +256,7 @@ impl From<WitHook> for Hook {
     }
 }
 
-fn permissions(raw: wit::Permissions) -> Result<Permissions, ManifestError> {
+pub(super) fn permissions(raw: wit::Permissions) -> Result<Permissions, ManifestError> {
     let host = |text: String| text.parse().map_err(ManifestError::Host);
     Ok(Permissions {
         workspace: match raw.workspace {

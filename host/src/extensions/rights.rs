@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::grant::Grant;
 use super::manifest::Manifest;
-use super::network::{Network, Policy, Resolver};
+use super::network::{Network, Policy, Resolver, Transport};
 use super::wasi::Fixed;
 
 /// What instances of an extension may do in the host, ready for use: grant and manifest as one.
@@ -26,6 +26,8 @@ pub(super) struct Surroundings {
     pub(super) variable: Box<Variable>,
     pub(super) resolver: Arc<dyn Resolver>,
     pub(super) fixed: Option<Fixed>,
+    /// What stands in for the network.
+    pub(super) transport: Option<Arc<dyn Transport>>,
 }
 
 impl Rights {
@@ -35,7 +37,11 @@ impl Rights {
         let policy = Policy::new(&manifest.permissions.network, &grant.network, &*host.variable);
         Self {
             environment: grant.environment.iter().filter_map(variable).collect(),
-            network: Network { policy: Arc::new(policy), resolver: host.resolver.clone() },
+            network: Network {
+                policy: Arc::new(policy),
+                resolver: host.resolver.clone(),
+                transport: host.transport.clone(),
+            },
             blocks: manifest
                 .context
                 .iter()

@@ -3,8 +3,14 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The guest broke a rule of WebAssembly, panicked or exited; with its last words where it had any.
-    #[error("it trapped: {0}")]
-    Trap(String),
+    #[error("it trapped: {message}{}", .backtrace.first().map(|name| format!(", in {name}")).unwrap_or_default())]
+    Trap {
+        /// What happened.
+        message: String,
+        /// The guest's functions, the innermost first, without those that only report a panic. Empty where the component
+        /// has no names.
+        backtrace: Vec<String>,
+    },
     /// The call used up its fuel.
     #[error("it used up its fuel ({budget} units)")]
     OutOfFuel {
@@ -100,7 +106,7 @@ impl Failure {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Trap(_) => "trap",
+            Self::Trap { .. } => "trap",
             Self::OutOfFuel { .. } => "outOfFuel",
             Self::TurnFuel { .. } => "turnFuel",
             Self::Deadline { .. } => "deadline",

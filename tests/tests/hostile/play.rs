@@ -151,6 +151,7 @@ fn load_kind(reason: &LoadReason) -> String {
         LoadReason::CoreModule => "coreModule".into(),
         LoadReason::Invalid(_) => "invalid".into(),
         LoadReason::Version { .. } => "version".into(),
+        LoadReason::Settings { .. } => "settings".into(),
         LoadReason::World { .. } => "world".into(),
         LoadReason::Link(_) => "link".into(),
         LoadReason::Describe(failure) => format!("describe {}", failure.kind()),

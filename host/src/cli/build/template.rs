@@ -10,14 +10,14 @@ macro_rules! template {
 }
 
 /// Paths and texts of a new extension in JavaScript.
-pub(crate) fn javascript(name: &str) -> Vec<(String, String)> {
+pub(in crate::cli) fn javascript(name: &str) -> Vec<(String, String)> {
     let files = template!("js": "package.json" => "package.json", "index.js" => "index.js",
         "index.test.js" => "index.test.js", "gitignore" => ".gitignore");
     with_side(name, &files, JAVASCRIPT)
 }
 
 /// Paths and texts of a new extension in Python.
-pub(crate) fn python(name: &str) -> Vec<(String, String)> {
+pub(in crate::cli) fn python(name: &str) -> Vec<(String, String)> {
     let files = template!("python": "pyproject.toml" => "pyproject.toml", "app.py" => "app.py",
         "test_app.py" => "test_app.py", "gitignore" => ".gitignore");
     with_side(name, &files, PYTHON)

@@ -32,7 +32,7 @@ fn keeper() -> Arc<Keeper> {
 }
 
 fn trap() -> Failure {
-    Failure::Trap("ouch".into())
+    Failure::Trap { message: "ouch".into(), backtrace: vec![] }
 }
 
 /// One call that ends so; false if it was refused.

@@ -14,6 +14,7 @@ mod host;
 mod outgoing;
 mod policy;
 mod resolver;
+mod transport;
 
 pub use grant::{HeaderName, HostGrant, Method, SecretHeader};
 pub use host::HostPattern;
@@ -21,3 +22,4 @@ pub(super) use outgoing::{Network, Outgoing};
 pub(super) use policy::Policy;
 pub use resolver::Resolver;
 pub(super) use resolver::SystemResolver;
+pub use transport::Transport;

@@ -10,6 +10,7 @@ use wasmtime_wasi_http::{
 use super::client::{Client, Sent};
 use super::policy::Policy;
 use super::resolver::Resolver;
+use super::transport::Transport;
 use crate::extensions::denial::Denials;
 
 /// Requests of an instance under way at once. 16: more than a browser opens to one host.
@@ -20,6 +21,8 @@ const REQUESTS: usize = 16;
 pub(crate) struct Network {
     pub(crate) policy: Arc<Policy>,
     pub(crate) resolver: Arc<dyn Resolver>,
+    /// What stands in for the network.
+    pub(crate) transport: Option<Arc<dyn Transport>>,
 }
 
 /// The requests of one instance.
