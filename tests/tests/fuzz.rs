@@ -51,7 +51,8 @@ fn play(name: &str, target: Target, mutations: usize) {
     assert!(0 < taken && taken < mutations, "{name}: {taken} of {mutations} mutations taken");
     let counts = format!("{name}: {} files, {mutations} mutations, {taken} of them taken", files.len());
     // Not `println`, which is heard of tests that fail alone.
-    writeln!(std::io::stdout(), "{counts}").unwrap();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{counts}").unwrap();
 }
 
 #[test]

@@ -15,10 +15,10 @@ pub(super) const YIELD_INTERVAL: u64 = 1_000_000;
 
 /// Instances of all extensions at once. 2,000: each reserves address space, and there are eight of them for each of 250
 /// turns.
-pub(super) const INSTANCES: usize = 2_000;
+pub(super) const INSTANCES: u32 = 2_000;
 
 /// As many again for tool calls.
-const SLOTS: u32 = 2 * INSTANCES as u32;
+const SLOTS: u32 = 2 * INSTANCES;
 
 /// Tables of a component that gets slots: one of the program, and one or two that hold it together with what it imports.
 const TABLES: u32 = 4;
@@ -52,7 +52,7 @@ impl Sandbox {
             tracing::debug!("instances are made without a pool: {error:#}");
         }
         let on_demand = Side::new(InstanceAllocationStrategy::OnDemand)?;
-        Ok(Self { pooled: pooled.ok(), on_demand, pool: Pool::new(INSTANCES) })
+        Ok(Self { pooled: pooled.ok(), on_demand, pool: Pool::new(INSTANCES as usize) })
     }
 
     /// The sides on which a component may run, the better one first.

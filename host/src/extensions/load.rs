@@ -97,7 +97,7 @@ impl Loader {
     /// within its own time. 2,000 unless set, which is also the most.
     #[must_use]
     pub fn instances(mut self, instances: usize) -> Self {
-        self.sandbox.pool = Pool::new(instances.min(INSTANCES));
+        self.sandbox.pool = Pool::new(instances.min(INSTANCES as usize));
         self
     }
 

@@ -103,12 +103,15 @@ pub struct LastRequest {
 /// What a client sends.
 pub struct Incoming {
     /// Says what is to be stored, from the conversation as it is then.
-    pub reconcile: Box<dyn FnOnce(&[UiMessage]) -> Vec<UiMessage> + Send>,
+    pub reconcile: Box<Reconcile>,
     /// Custom fields, an object.
     pub body: Option<Json>,
     /// Tools that the client runs; without them those of its last request stay.
     pub client_tools: Option<Vec<ToolDefinition>>,
 }
+
+/// Makes the messages to be stored of the conversation.
+pub type Reconcile = dyn FnOnce(&[UiMessage]) -> Vec<UiMessage> + Send;
 
 /// What came of [`Store::receive`].
 #[derive(Clone, Debug, PartialEq)]

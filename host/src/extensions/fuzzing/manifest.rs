@@ -213,11 +213,15 @@ fn rights(manifest: &Manifest, asked: &wit::Permissions, granted: &Grant) {
         let added: Result<toml::Table, _> = toml::from_str(key);
         assert_eq!(added.ok().map(|table| table.len()), Some(1), "{line}");
     }
-    for line in advice::idle(manifest, granted, &effective) {
+    for line in advice::idle(manifest, granted) {
         assert!(line.starts_with("[extension."), "{line}");
     }
-    let nowhere =
-        Surroundings { variable: Box::new(|_| None), resolver: Arc::new(SystemResolver), fixed: None };
+    let nowhere = Surroundings {
+        variable: Box::new(|_| None),
+        resolver: Arc::new(SystemResolver),
+        transport: None,
+        fixed: None,
+    };
     let rights = Rights::new(manifest, effective, &nowhere);
     assert!(rights.environment.is_empty(), "variables out of nothing");
 }
