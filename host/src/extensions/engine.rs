@@ -2,7 +2,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use wasmtime::component::{Component, HasSelf, Linker};
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use super::bindings::{self, ExtensionPre};
 use super::limits::Limits;
@@ -115,6 +115,8 @@ fn slots() -> PoolingAllocationConfig {
         .max_memories_per_component(1)
         .max_memory_size(4 << 30)
         .linear_memory_keep_resident(KEPT)
+        // Where the kernel can say which pages were written, only those are wiped.
+        .pagemap_scan(Enabled::Auto)
         .total_tables(SLOTS * TABLES)
         .max_tables_per_component(TABLES)
         .max_tables_per_module(TABLES)

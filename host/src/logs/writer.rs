@@ -196,8 +196,8 @@ mod tests {
         assert!(kept.len() < 800 && kept == read[800 - kept.len()..], "the newest are kept");
     }
 
-    #[tokio::test]
-    async fn a_flood_is_cut_off_and_counted() {
+    #[test]
+    fn a_flood_is_cut_off_and_counted() {
         let folder = tempfile::tempdir().unwrap();
         let (waiting, entries) = mpsc::channel(2);
         let dropped = Arc::<Dropped>::default();
