@@ -177,6 +177,9 @@ pub enum StoreError {
     /// The store was closed, or its thread could not go on.
     #[error("the database is closed")]
     Closed,
+    /// Nothing was written, in the database's words.
+    #[error("the database could not write: {0}")]
+    Commit(String),
     /// Anything else, in the database's words.
     #[error("the database failed: {0}")]
     Database(#[from] rusqlite::Error),
