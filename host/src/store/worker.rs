@@ -147,7 +147,7 @@ fn together(connection: &mut Connection, first: Box<dyn Write>, queue: &mpsc::Re
     }
     let committed = transaction.commit();
     for tell in done.into_iter().flatten() {
-        tell(committed.as_ref().map(|()| ()));
+        tell(committed.as_ref().copied());
     }
     next
 }
@@ -183,7 +183,10 @@ mod tests {
         connection.execute_batch("CREATE TABLE numbers (number INTEGER PRIMARY KEY)").unwrap();
         let worker = Worker::new(connection).unwrap();
         let (go, gone) = mpsc::channel();
-        let block = worker.read(move |_| Ok(gone.recv().unwrap()));
+        let block = worker.read(move |_| {
+            gone.recv().unwrap();
+            Ok(())
+        });
         let writes = futures::future::join_all([1, 2, 1, 3].map(|number| worker.write(insert(number))));
         let late = worker.write(|connection| {
             insert(4)(connection)?;
