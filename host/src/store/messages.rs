@@ -5,7 +5,10 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{Incoming, LastRequest, Received, StoreError};
 use crate::turn::{UiMessage, UiRole};
 
-pub(super) fn all(connection: &Connection, session: &str) -> Result<Vec<UiMessage>, StoreError> {
+/// A message's id, and its text in JSON.
+pub(super) type Row = (String, String);
+
+pub(super) fn rows(connection: &Connection, session: &str) -> Result<Vec<Row>, StoreError> {
     let mut statement = connection.prepare_cached(
         "WITH RECURSIVE path (number) AS ( \
              SELECT leaf_number FROM sessions WHERE name = ? AND leaf_number IS NOT NULL \
@@ -13,14 +16,14 @@ pub(super) fn all(connection: &Connection, session: &str) -> Result<Vec<UiMessag
              WHERE parent_number IS NOT NULL) \
          SELECT message_id, body FROM messages JOIN path USING (number) ORDER BY number",
     )?;
-    let mut rows = statement.query([session])?;
-    let mut messages = Vec::new();
-    while let Some(row) = rows.next()? {
-        let body = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
-        let message = serde_json::from_str(body);
-        messages.push(message.map_err(|error| unreadable(session, row.get(0).unwrap_or_default(), &error))?);
-    }
-    Ok(messages)
+    let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn parse(session: &str, rows: &[Row]) -> Result<Vec<UiMessage>, StoreError> {
+    rows.iter()
+        .map(|(id, body)| serde_json::from_str(body).map_err(|error| unreadable(session, id.clone(), &error)))
+        .collect()
 }
 
 pub(super) fn put(
@@ -95,7 +98,7 @@ pub(super) fn receive(
     session: &str,
     incoming: Incoming,
 ) -> Result<Received, StoreError> {
-    let stored = (incoming.reconcile)(&all(connection, session)?);
+    let stored = (incoming.reconcile)(&parse(session, &rows(connection, session)?)?);
     for message in &stored {
         put(connection, session, message, None)?;
     }

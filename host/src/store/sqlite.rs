@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use super::worker::Worker;
 use super::{
@@ -14,11 +14,11 @@ use crate::turn::UiMessage;
 /// How long a writer waits for another process to finish. 5 s: a write takes well under a millisecond.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// A store in one SQLite file, in WAL mode: a thread that writes, and one that reads beside it.
+/// A store in one SQLite file, in WAL mode. One thread reads and writes: a second connection would have to read again
+/// what the first has just written.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    writer: Arc<Worker>,
-    reader: Arc<Worker>,
+    worker: Arc<Worker>,
 }
 
 impl SqliteStore {
@@ -38,17 +38,14 @@ impl SqliteStore {
             if let Some(folder) = file.parent() {
                 std::fs::create_dir_all(folder)?;
             }
-            let mut writer = Connection::open(&file)?;
-            writer.busy_timeout(BUSY)?;
-            writer.pragma_update(None, "journal_mode", "wal")?;
+            let mut connection = Connection::open(&file)?;
+            connection.busy_timeout(BUSY)?;
+            connection.pragma_update(None, "journal_mode", "wal")?;
             // Safe when the process dies, which is what a crash of the host is.
-            writer.pragma_update(None, "synchronous", "normal")?;
-            writer.pragma_update(None, "foreign_keys", true)?;
-            schema::migrate(&mut writer)?;
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let reader = Connection::open_with_flags(&file, flags)?;
-            reader.busy_timeout(BUSY)?;
-            Ok(Self { writer: Arc::new(Worker::new(writer)?), reader: Arc::new(Worker::new(reader)?) })
+            connection.pragma_update(None, "synchronous", "normal")?;
+            connection.pragma_update(None, "foreign_keys", true)?;
+            schema::migrate(&mut connection)?;
+            Ok(Self { worker: Arc::new(Worker::new(connection)?) })
         };
         opened().map_err(|error| match error.downcast::<schema::Newer>() {
             Ok(schema::Newer { found, known }) => StoreError::Newer { file, found, known },
@@ -58,44 +55,44 @@ impl SqliteStore {
 
     /// Closes the file, with everything written into it.
     pub async fn close(&self) {
-        self.reader.close().await;
-        self.writer.close().await;
+        self.worker.close().await;
     }
 
     /// For tests: one statement, as nobody else would say it.
     #[cfg(test)]
     pub(super) async fn execute(&self, statement: &'static str) {
-        self.writer.write(|connection| Ok(connection.execute(statement, [])?)).await.unwrap();
+        self.worker.write(|connection| Ok(connection.execute(statement, [])?)).await.unwrap();
     }
 }
 
 #[async_trait]
 impl Store for SqliteStore {
     async fn messages(&self, session: &str) -> Result<Vec<UiMessage>, StoreError> {
-        let session = session.to_owned();
-        self.reader.read(move |connection| messages::all(connection, &session)).await
+        let name = session.to_owned();
+        let rows = self.worker.read(move |connection| messages::rows(connection, &name)).await?;
+        messages::parse(session, &rows)
     }
 
     async fn put(&self, session: &str, message: &UiMessage, parent: Option<&str>) -> Result<(), StoreError> {
         let (session, message, parent) = (session.to_owned(), message.clone(), parent.map(str::to_owned));
-        self.writer
+        self.worker
             .write(move |connection| messages::put(connection, &session, &message, parent.as_deref()))
             .await
     }
 
     async fn receive(&self, session: &str, incoming: Incoming) -> Result<Received, StoreError> {
         let session = session.to_owned();
-        self.writer.write(move |connection| messages::receive(connection, &session, incoming)).await
+        self.worker.write(move |connection| messages::receive(connection, &session, incoming)).await
     }
 
     async fn last_request(&self, session: &str) -> Result<LastRequest, StoreError> {
         let session = session.to_owned();
-        self.reader.read(move |connection| messages::last_request(connection, &session)).await
+        self.worker.read(move |connection| messages::last_request(connection, &session)).await
     }
 
     async fn value(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let (extension, key) = (extension.to_owned(), key.to_owned());
-        self.reader.read(move |connection| storage::value(connection, &extension, &key)).await
+        self.worker.read(move |connection| storage::value(connection, &extension, &key)).await
     }
 
     async fn set_value(
@@ -106,17 +103,17 @@ impl Store for SqliteStore {
         limit: u64,
     ) -> Result<bool, StoreError> {
         let (extension, key, value) = (extension.to_owned(), key.to_owned(), value.to_owned());
-        self.writer.write(move |connection| storage::set(connection, &extension, &key, &value, limit)).await
+        self.worker.write(move |connection| storage::set(connection, &extension, &key, &value, limit)).await
     }
 
     async fn delete_value(&self, extension: &str, key: &str) -> Result<bool, StoreError> {
         let (extension, key) = (extension.to_owned(), key.to_owned());
-        self.writer.write(move |connection| storage::delete(connection, &extension, &key)).await
+        self.worker.write(move |connection| storage::delete(connection, &extension, &key)).await
     }
 
     async fn keys(&self, extension: &str, prefix: &str) -> Result<Vec<String>, StoreError> {
         let (extension, prefix) = (extension.to_owned(), prefix.to_owned());
-        self.reader.read(move |connection| storage::keys(connection, &extension, &prefix)).await
+        self.worker.read(move |connection| storage::keys(connection, &extension, &prefix)).await
     }
 
     async fn increment(
@@ -127,14 +124,14 @@ impl Store for SqliteStore {
         limit: u64,
     ) -> Result<Increment, StoreError> {
         let (extension, key) = (extension.to_owned(), key.to_owned());
-        self.writer
+        self.worker
             .write(move |connection| storage::increment(connection, &extension, &key, delta, limit))
             .await
     }
 
     async fn context(&self, session: &str, label: &str) -> Result<Option<String>, StoreError> {
         let (session, label) = (session.to_owned(), label.to_owned());
-        self.reader.read(move |connection| context::get(connection, &session, &label)).await
+        self.worker.read(move |connection| context::get(connection, &session, &label)).await
     }
 
     async fn set_context(
@@ -145,17 +142,17 @@ impl Store for SqliteStore {
         create: bool,
     ) -> Result<bool, StoreError> {
         let (session, label, text) = (session.to_owned(), label.to_owned(), text.to_owned());
-        self.writer.write(move |connection| context::set(connection, &session, &label, &text, create)).await
+        self.worker.write(move |connection| context::set(connection, &session, &label, &text, create)).await
     }
 
     async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError> {
         let extension = extension.to_owned();
-        self.reader.read(move |connection| health::get(connection, &extension)).await
+        self.worker.read(move |connection| health::get(connection, &extension)).await
     }
 
     async fn set_health(&self, extension: &str, health: &str) -> Result<(), StoreError> {
         let (extension, health) = (extension.to_owned(), health.to_owned());
-        self.writer.write(move |connection| health::set(connection, &extension, &health)).await
+        self.worker.write(move |connection| health::set(connection, &extension, &health)).await
     }
 }
 

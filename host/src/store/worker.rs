@@ -91,7 +91,7 @@ impl Worker {
         Ok(Self { jobs: Mutex::new(Some(jobs)), ended: tokio::sync::Mutex::new(ended) })
     }
 
-    /// Reads; each statement sees what was committed before it.
+    /// Reads what was written before.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
