@@ -63,6 +63,8 @@ pub(super) struct Keeper {
     first: Duration,
     longest: Duration,
     state: Mutex<State>,
+    /// Held while it is written down.
+    keeping: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -105,6 +107,7 @@ impl Keeper {
             first: Duration::from_millis(limits.quarantine_ms).min(longest),
             longest,
             state: Mutex::default(),
+            keeping: tokio::sync::Mutex::default(),
         }
     }
 
@@ -204,8 +207,9 @@ impl Keeper {
         }
     }
 
-    /// Writes down what has changed.
+    /// Writes down what has changed. Of many turns that end at once, one writes for all.
     pub(super) async fn keep(&self, bridge: &dyn Bridge) {
+        let _one = self.keeping.lock().await;
         if !std::mem::take(&mut self.state.lock().changed) {
             return;
         }

@@ -8,14 +8,16 @@ use crate::turn::{UiMessage, UiRole};
 /// A message's id, and its text in JSON.
 pub(super) type Row = (String, String);
 
+/// `CROSS JOIN` has the path looked up in the messages, never the other way round: SQLite would go through the messages of
+/// all sessions.
+const ROWS: &str = "WITH RECURSIVE path (number) AS ( \
+         SELECT leaf_number FROM sessions WHERE name = ? AND leaf_number IS NOT NULL \
+         UNION ALL SELECT parent_number FROM path CROSS JOIN messages USING (number) \
+         WHERE parent_number IS NOT NULL) \
+     SELECT message_id, body FROM path CROSS JOIN messages USING (number) ORDER BY number";
+
 pub(super) fn rows(connection: &Connection, session: &str) -> Result<Vec<Row>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "WITH RECURSIVE path (number) AS ( \
-             SELECT leaf_number FROM sessions WHERE name = ? AND leaf_number IS NOT NULL \
-             UNION ALL SELECT parent_number FROM messages JOIN path USING (number) \
-             WHERE parent_number IS NOT NULL) \
-         SELECT message_id, body FROM messages JOIN path USING (number) ORDER BY number",
-    )?;
+    let mut statement = connection.prepare_cached(ROWS)?;
     let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
@@ -112,4 +114,21 @@ pub(super) fn receive(
             .execute((serde_json::to_string(&last).unwrap_or_default(), session_id))?;
     }
     Ok(Received { stored, last })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::schema;
+
+    #[test]
+    fn no_session_pays_for_the_messages_of_others() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {ROWS}")).unwrap();
+        let steps: Vec<String> =
+            plan.query_map(["s"], |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap();
+        assert!(!steps.iter().any(|step| step.starts_with("SCAN messages")), "{steps:?}");
+        assert_eq!(steps.iter().filter(|step| step.starts_with("SEARCH messages")).count(), 2, "{steps:?}");
+    }
 }
