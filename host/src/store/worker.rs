@@ -10,6 +10,9 @@ use super::StoreError;
 /// Pieces of work that share a transaction at most: the first of them waits for the last.
 const TOGETHER: usize = 64;
 
+/// Looks at the queue before the thread goes to sleep: some tens of microseconds, which is what it takes to wake it.
+const AWAKE: u32 = 1_000;
+
 /// A thread that owns a connection. Work is handed over once, whatever number of statements it is, and runs to its end
 /// even if nobody waits for it any more: a dropped call leaves no half of it.
 ///
@@ -74,7 +77,7 @@ impl Worker {
         let (jobs, queue) = mpsc::channel::<Job>();
         let (end, ended) = oneshot::channel();
         thread::Builder::new().name("lathe-sqlite".into()).spawn(move || {
-            while let Ok(job) = queue.recv() {
+            while let Some(job) = next(&queue) {
                 match job {
                     Job::Read(work) => work(&connection),
                     Job::Write(first) => {
@@ -122,6 +125,17 @@ impl Worker {
         // An error means that it has ended before.
         let _ = (&mut *self.ended.lock().await).await;
     }
+}
+
+/// Waits for work. A turn has several pieces, one soon after the other: between them the thread stays awake.
+fn next(queue: &mpsc::Receiver<Job>) -> Option<Job> {
+    for _ in 0..AWAKE {
+        match queue.try_recv() {
+            Err(mpsc::TryRecvError::Empty) => std::hint::spin_loop(),
+            job => return job.ok(),
+        }
+    }
+    queue.recv().ok()
 }
 
 /// Writes the first piece and those that wait behind it. Returns what comes next, if it has been taken from the queue.
