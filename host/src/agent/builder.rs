@@ -9,6 +9,7 @@ use crate::extensions::{Bridge, Extension};
 use crate::hooks::Hooks;
 use crate::logs::Logs;
 use crate::model::{DemoModel, LanguageModel};
+use crate::recovery::{ChatRecovery, ContextOverflow};
 use crate::store::Store;
 use crate::tools::{Tool, ToolSet};
 
@@ -22,6 +23,8 @@ pub struct AgentBuilder {
     system: String,
     max_steps: u32,
     reasoning_effort: Option<String>,
+    recovery: Option<ChatRecovery>,
+    overflow: ContextOverflow,
     stall_timeout: Option<Duration>,
     tools: Vec<Arc<dyn Tool>>,
     reserve: Vec<Arc<dyn Tool>>,
@@ -43,6 +46,8 @@ impl AgentBuilder {
             system: String::new(),
             max_steps: MAX_STEPS,
             reasoning_effort: None,
+            recovery: Some(ChatRecovery::default()),
+            overflow: ContextOverflow::default(),
             stall_timeout: None,
             tools: Vec::new(),
             reserve: Vec::new(),
@@ -100,6 +105,22 @@ impl AgentBuilder {
     #[must_use]
     pub fn chat_stream_stall_timeout(mut self, timeout: Duration) -> Self {
         self.stall_timeout = (!timeout.is_zero()).then_some(timeout);
+        self
+    }
+
+    /// How often an interrupted turn is taken up again; as [`ChatRecovery::default`] says unless set, and not at all with
+    /// none: then what a crash leaves is stored when the session is opened, and a stall or a failing provider ends the
+    /// turn.
+    #[must_use]
+    pub fn chat_recovery(mut self, recovery: Option<ChatRecovery>) -> Self {
+        self.recovery = recovery;
+        self
+    }
+
+    /// What becomes of a turn whose conversation is too long for the model; it fails unless set.
+    #[must_use]
+    pub fn context_overflow(mut self, overflow: ContextOverflow) -> Self {
+        self.overflow = overflow;
         self
     }
 
@@ -184,6 +205,8 @@ impl AgentBuilder {
             models: self.models,
             max_steps: self.max_steps,
             reasoning_effort: self.reasoning_effort,
+            recovery: self.recovery,
+            overflow: self.overflow,
             stall_timeout: self.stall_timeout,
             tools: self.tools,
             reserve,

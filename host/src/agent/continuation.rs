@@ -18,6 +18,10 @@ pub(super) struct Continuation {
 }
 
 impl Continuation {
+    pub(super) fn is_armed(&self) -> bool {
+        self.armed.load(Ordering::Acquire)
+    }
+
     pub(super) fn disarm(&self) {
         self.armed.store(false, Ordering::Release);
     }

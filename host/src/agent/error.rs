@@ -16,6 +16,9 @@ pub enum SessionError {
     /// The name is not usable.
     #[error("\"{}\" is no name for a session: it needs 1 to 200 characters, none of them a control character", .0.escape_debug())]
     Name(String),
+    /// Another process has it, or the store fails.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A `configure_session` hook failed.
     #[error("the session could not be set up: {0}")]
     Hook(String),

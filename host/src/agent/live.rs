@@ -1,23 +1,28 @@
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{OnceCell, broadcast, mpsc, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::concurrency::{Concurrency, Submissions};
 use super::continuation::Continuation;
+use super::recover::Verdict;
 use super::stream::{Skipped, TurnResult, TurnStream};
 use super::turns::TurnQueue;
 use super::{EntryError, SessionEvent};
 use crate::driver::{
-    Arrival, ClientAnswers, Conversation, EventSender, MessageQueue, Setup, TurnDriver, TurnInput,
+    Arrival, ChatEvent, ClientAnswers, Conversation, Ended, EventSender, MessageQueue, RecoveryEvent, Setup,
+    TurnDriver, TurnInput,
 };
-use crate::store::{LastRequest, StoreError};
+use crate::recovery::Interruption;
+use crate::store::{JournalChange, LastRequest, StoreError, TurnRecord};
 use crate::tools::ToolSet;
-use crate::turn::{ToolDefinition, Trigger, TurnStart, UiMessage};
+use crate::turn::{SubmissionStatus, ToolDefinition, Trigger, TurnStart, TurnStatus, UiMessage};
 
 /// Events that a watcher of a session may lag behind; further ones are lost to it. 4,096: several seconds of any model's
 /// output.
@@ -32,6 +37,12 @@ pub(super) struct Live {
     pub(super) submissions: Submissions,
     pub(super) continuation: Continuation,
     pub(super) watchers: broadcast::Sender<SessionEvent>,
+    /// Set once what an earlier process has left is taken up.
+    pub(super) resumed: OnceCell<()>,
+    /// Whether somebody works on submissions.
+    pub(super) submitting: AtomicBool,
+    /// The turn that takes up an interrupted one, until somebody wants to see it.
+    pub(super) recovery: Mutex<Option<TurnStream>>,
     /// The turns that run or wait, by their ids.
     running: Mutex<HashMap<String, CancellationToken>>,
 }
@@ -52,6 +63,8 @@ tokio::task_local! {
 /// What a turn begins with, found out when it is due.
 pub(super) enum Plan {
     Run(Box<TurnInput>),
+    /// An earlier process has begun it.
+    TakeUp,
     Skip(Skipped),
 }
 
@@ -89,6 +102,9 @@ impl Live {
             submissions: Submissions::default(),
             continuation: Continuation::default(),
             watchers: broadcast::channel(WATCHED).0,
+            resumed: OnceCell::new(),
+            submitting: AtomicBool::new(false),
+            recovery: Mutex::default(),
             running: Mutex::default(),
         }
     }
@@ -133,6 +149,27 @@ impl Live {
         self.running.lock().values().for_each(CancellationToken::cancel);
     }
 
+    /// What the journal says of a turn that is asked for.
+    pub(super) fn noted(&self, request_id: &str, trigger: Trigger) -> TurnRecord {
+        TurnRecord {
+            start: TurnStart {
+                request_id: request_id.to_owned(),
+                // It gets one when it begins.
+                message_id: String::new(),
+                trigger,
+                continuation: false,
+                body: None,
+                max_steps: self.setup.max_steps,
+            },
+            root_request_id: request_id.to_owned(),
+            parent: None,
+            merge: self.concurrency == Concurrency::Merge,
+            client_tools: Vec::new(),
+            base_parts: 0,
+            stash: None,
+        }
+    }
+
     /// Makes a turn of what a plan says.
     pub(super) fn input(&self, admission: &Admission, arrival: Arrival, last: LastRequest) -> TurnInput {
         let start = TurnStart {
@@ -145,7 +182,17 @@ impl Live {
         };
         let active = self.setup.active();
         let client_tools = client_tools(last.client_tools, &active.all_tools);
-        TurnInput { start, active, arrival, parent: None, merge: false, client_tools }
+        TurnInput {
+            root_request_id: start.request_id.clone(),
+            takes_up: start.request_id.clone(),
+            start,
+            active,
+            arrival,
+            base_parts: 0,
+            parent: None,
+            merge: false,
+            client_tools,
+        }
     }
 
     /// Admits a turn: it runs when those before it are done. `plan` says then what it begins with.
@@ -173,40 +220,124 @@ impl Live {
         self.turns.admit(move |current, slot| {
             Box::pin(async move {
                 let request_id = admission.request_id.clone();
-                if !current {
-                    drop(slot);
-                    return live.ended(TurnResult::skipped(request_id, Skipped::Reset), done);
-                }
-                let input = match plan(live.clone(), admission).await {
-                    Plan::Run(input) => *input,
-                    Plan::Skip(why) => {
+                let plan = if current {
+                    plan(live.clone(), admission).await
+                } else {
+                    Plan::Skip(Skipped::Reset)
+                };
+                let scope = Scope::Turn(live.address());
+                let ended = match SCOPE.scope(scope, live.clone().run(&request_id, plan, sender, token)).await {
+                    Ok(ended) => ended,
+                    Err(over) => {
                         drop(slot);
-                        return live.ended(TurnResult::skipped(request_id, why), done);
+                        return live.ended(&request_id.clone(), TurnResult { request_id, ..*over }, done);
                     }
                 };
-                live.tell(SessionEvent::TurnStarted {
-                    request_id,
-                    trigger: input.start.trigger,
-                    continuation: input.start.continuation,
-                });
-                let conversation = live.conversation.clone();
-                let driver = TurnDriver::new(live.setup.clone(), conversation, input, sender, token);
-                let ended = SCOPE.scope(Scope::Turn(live.address()), driver.run()).await;
                 drop(slot);
                 // The next turn may begin while the hooks hear of this one's end.
                 tokio::spawn(async move {
                     SCOPE.scope(Scope::Response, ended.tell(nested)).await;
-                    live.ended(TurnResult::of(&ended), done);
+                    let last = &ended.machine.start().request_id;
+                    live.ended(last, TurnResult { request_id, ..TurnResult::of(&ended) }, done);
                 });
             })
         });
         TurnStream { request_id, events, result, cancel: cancel.drop_guard() }
     }
 
-    fn ended(self: Arc<Self>, result: TurnResult, done: oneshot::Sender<TurnResult>) {
-        self.running.lock().remove(&result.request_id);
+    /// Runs a turn, and those that take it up where it is cut off. Without a turn, how that ended.
+    async fn run(
+        self: Arc<Self>,
+        request_id: &str,
+        plan: Plan,
+        events: EventSender,
+        cancel: CancellationToken,
+    ) -> Result<Ended, Box<TurnResult>> {
+        let over = |status, error| Box::new(TurnResult::over(request_id.to_owned(), status, error));
+        let (mut next, mut why, mut error) = (None, Interruption::Killed, None);
+        let mut interrupted = request_id.to_owned();
+        let mut recovery = None;
+        match plan {
+            Plan::Run(input) => next = Some(input),
+            Plan::TakeUp => {}
+            Plan::Skip(why) => {
+                self.forget(request_id).await;
+                return Err(Box::new(TurnResult::skipped(request_id.to_owned(), why)));
+            }
+        }
+        loop {
+            let input = match next.take() {
+                Some(input) => *input,
+                None => match self.take_up(&interrupted, why, error.as_deref(), &events, &cancel).await {
+                    Ok(Verdict::Again(input, event)) => {
+                        recovery = Some(event);
+                        *input
+                    }
+                    Ok(Verdict::Over(status, error)) => return Err(over(status, error)),
+                    Err(error) => return Err(over(TurnStatus::Error, Some(error.to_string()))),
+                },
+            };
+            let TurnStart { request_id, trigger, continuation, .. } = input.start.clone();
+            self.running.lock().insert(request_id.clone(), cancel.clone());
+            self.tell(SessionEvent::TurnStarted { request_id: request_id.clone(), trigger, continuation });
+            let events = EventSender { request_id: request_id.clone(), ..events.clone() };
+            events.chat(ChatEvent::TurnStart { request_id: request_id.clone(), trigger, continuation });
+            let begun = Instant::now();
+            let (setup, conversation) = (self.setup.clone(), self.conversation.clone());
+            let ended =
+                TurnDriver::new(setup, conversation, input, events.clone(), cancel.clone()).run().await;
+            events.chat(ChatEvent::TurnFinish {
+                request_id: request_id.clone(),
+                status: ended.end.status,
+                duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+                error: ended.end.error.clone(),
+            });
+            let Some((cause, _)) = &ended.interrupted else {
+                if let Some(recovery) = recovery {
+                    self.recovered(&ended, recovery, &events).await;
+                }
+                return Ok(ended);
+            };
+            self.running.lock().remove(&request_id);
+            self.tell(SessionEvent::TurnEnded {
+                request_id: request_id.clone(),
+                status: TurnStatus::Interrupted,
+                error: ended.end.error.clone(),
+            });
+            (interrupted, why, error) = (request_id, *cause, ended.end.error.clone());
+        }
+    }
+
+    /// Closes the incident of a turn that has come to its end.
+    async fn recovered(&self, ended: &Ended, recovery: RecoveryEvent, events: &EventSender) {
+        let root = recovery.recovery_root_request_id.clone();
+        if let Err(error) = self.setup.store.set_incident(&self.conversation.name, &root, None).await {
+            tracing::error!("the end of a recovery could not be stored: {error}");
+        }
+        events.chat(match &ended.end.error {
+            Some(error) => ChatEvent::RecoveryFailed { recovery, error: error.clone() },
+            None => ChatEvent::RecoveryCompleted(recovery),
+        });
+    }
+
+    /// Takes a turn out of the journal that never began.
+    async fn forget(&self, request_id: &str) {
+        let end = JournalChange::End { status: SubmissionStatus::Skipped, error: None };
+        let name = &self.conversation.name;
+        if let Err(error) = self.setup.store.commit(name, request_id, Vec::new(), None, end).await {
+            tracing::error!("that a turn was skipped could not be stored: {error}");
+        }
+    }
+
+    /// `last` is the turn that was last at work, the one asked for or another that took it up.
+    fn ended(self: Arc<Self>, last: &str, result: TurnResult, done: oneshot::Sender<TurnResult>) {
+        {
+            let mut running = self.running.lock();
+            running.remove(&result.request_id);
+            running.remove(last);
+        }
         self.tell(SessionEvent::TurnEnded {
-            request_id: result.request_id.clone(),
+            request_id: last.to_owned(),
             status: result.status,
             error: result.error.clone(),
         });
@@ -215,6 +346,14 @@ impl Live {
         }
         let _ = done.send(result);
         self.check_continuation();
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if self.resumed.initialized() {
+            self.setup.store.release_session(&self.conversation.name);
+        }
     }
 }
 

@@ -7,9 +7,12 @@ mod error;
 mod live;
 mod output;
 mod reconcile;
+mod recover;
 mod request;
 mod session;
+mod stability;
 mod stream;
+mod submissions;
 mod turns;
 
 use std::collections::HashMap;
@@ -17,13 +20,14 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-pub use crate::driver::{QueueMode, Retry, SessionEvent, TranscriptEvent, TurnEvent};
+pub use crate::driver::{ChatEvent, QueueMode, RecoveryEvent, Retry, SessionEvent, TranscriptEvent, TurnEvent};
 pub use builder::{AgentBuilder, MAX_STEPS};
 pub use concurrency::Concurrency;
 pub use error::{AnswerError, BuildError, EntryError, SessionError};
 pub use request::ChatRequest;
 pub use session::Session;
 pub use stream::{Skipped, TurnResult, TurnStream};
+pub use submissions::{Receipt, SubmitError, SubmitOptions};
 
 use crate::driver::Setup;
 use crate::extensions::Extension;
@@ -78,6 +82,7 @@ impl Agent {
             return Err(SessionError::Name(name.to_owned()));
         }
         if let Some(live) = self.live(name) {
+            live.resume().await?;
             return Ok(Session::new(live));
         }
         let mut config = SessionConfig { name: name.to_owned(), system: self.system.clone() };
@@ -85,15 +90,35 @@ impl Agent {
             config = hooks.configure_session(config).await?;
         }
         let opened = Live::new(self.setup.clone(), name.to_owned(), config.system, self.concurrency);
-        let mut sessions = self.sessions.lock();
-        sessions.retain(|_, live| live.strong_count() > 0);
-        // Somebody else may have been quicker.
-        if let Some(live) = sessions.get(name).and_then(Weak::upgrade) {
-            return Ok(Session::new(live));
-        }
-        let live = Arc::new(opened);
-        sessions.insert(name.to_owned(), Arc::downgrade(&live));
+        let live = {
+            let mut sessions = self.sessions.lock();
+            sessions.retain(|_, live| live.strong_count() > 0);
+            // Somebody else may have been quicker.
+            sessions.get(name).and_then(Weak::upgrade).unwrap_or_else(|| {
+                let live = Arc::new(opened);
+                sessions.insert(name.to_owned(), Arc::downgrade(&live));
+                live
+            })
+        };
+        live.resume().await?;
         Ok(Session::new(live))
+    }
+
+    /// Opens every session in which an earlier process has left something to do: turns that were cut off or waited, and
+    /// submissions. They go on by themselves. A session that cannot be opened is passed over, and said in the log.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn recover(&self) -> Result<Vec<Session>, SessionError> {
+        let mut sessions = Vec::new();
+        for name in self.setup.store.interrupted().await? {
+            match self.session(&name).await {
+                Ok(session) => sessions.push(session),
+                Err(error) => tracing::error!("an interrupted session is left alone: {error}"),
+            }
+        }
+        Ok(sessions)
     }
 
     /// The extensions that the next turn to begin works with, in the order in which they are called.

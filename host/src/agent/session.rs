@@ -20,7 +20,7 @@ use crate::turn::{Json, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
 /// [`steer`](Self::steer), [`follow_up`](Self::follow_up) or [`add_messages`](Self::add_messages).
 #[derive(Clone)]
 pub struct Session {
-    live: Arc<Live>,
+    pub(super) live: Arc<Live>,
 }
 
 impl Session {
@@ -86,7 +86,8 @@ impl Session {
             })
         });
         let reconcile = Box::new(|history: &[UiMessage]| reconcile(history, messages));
-        let incoming = Incoming { reconcile, body, client_tools };
+        let turn = live.noted(&stream.request_id, trigger);
+        let incoming = Incoming { reconcile, turn, body, client_tools };
         let arrival = match live.setup.store.receive(self.name(), incoming).await {
             Ok(Received { stored, last }) => {
                 let new = stored.into_iter().filter(|message| message.role == UiRole::User).collect();
@@ -283,6 +284,13 @@ impl Session {
         go_on: bool,
     ) -> Result<(), AnswerError> {
         self.live.answer(tool_call_id, ClientAnswer::Approval { approved, reason }, go_on).await
+    }
+
+    /// The turn that takes up one that an earlier process has begun: to be seen, once. It runs whether or not this is
+    /// called; dropping the stream cancels it.
+    #[must_use]
+    pub fn recovery(&self) -> Option<TurnStream> {
+        self.live.recovery.lock().take()
     }
 
     /// Cancels the turn with that id, whether it runs or waits; false if there is none.

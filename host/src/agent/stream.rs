@@ -112,6 +112,11 @@ impl TurnResult {
         }
     }
 
+    /// One that has ended without another turn.
+    pub(super) fn over(request_id: String, status: TurnStatus, error: Option<String>) -> Self {
+        Self { status, error, ..Self::empty(request_id) }
+    }
+
     pub(super) fn skipped(request_id: String, why: Skipped) -> Self {
         Self { status: TurnStatus::Skipped, skipped: Some(why), ..Self::empty(request_id) }
     }

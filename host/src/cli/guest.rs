@@ -194,7 +194,7 @@ impl Guest {
         };
         let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let id = format!("call-{number}");
-        let call = CallContext::new(&*self.session, REQUEST, 0, id, CancellationToken::new(), drop);
+        let call = CallContext::new(&*self.session, REQUEST, REQUEST, 0, id, CancellationToken::new(), drop);
         let answer = tool.execute(input, &call).await.and_then(|answer| {
             check_output(name, &answer.output, OUTPUT_BYTES)?;
             Ok(answer.output)

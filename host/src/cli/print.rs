@@ -167,7 +167,7 @@ impl Printer {
             TurnStatus::Completed => {}
             // Whoever has closed standard output knows.
             TurnStatus::Aborted if self.closed => {}
-            TurnStatus::Aborted | TurnStatus::Skipped => self.note("cancelled"),
+            TurnStatus::Aborted | TurnStatus::Skipped | TurnStatus::Interrupted => self.note("cancelled"),
             TurnStatus::Error => {
                 let error = result.error.as_deref().unwrap_or("the turn failed");
                 self.say(&format!("{} {}", bold(BAD, "error:"), clean(error)));

@@ -5,10 +5,13 @@ use std::time::Duration;
 use futures::StreamExt;
 use tokio::time::Instant;
 
-use super::{Retry, TurnDriver, TurnEvent, stream};
-use crate::hooks::HookError;
+use super::{ChatEvent, Retry, TurnDriver, TurnEvent, stream};
+use crate::hooks::{ChatErrorContext, HookError, StepFinishContext};
 use crate::model::{LanguageModel, ModelError, ModelErrorKind};
-use crate::turn::{Answer, Chunk, ModelCall, Outcome};
+use crate::recovery::{Interruption, is_context_overflow};
+use crate::turn::{
+    Answer, ChatStage, Chunk, ErrorClass, FinishReason, ModelCall, Outcome, StepRecord,
+};
 
 /// New attempts at a request that failed for a passing reason, unless the turn's config says otherwise (AI SDK
 /// `maxRetries`).
@@ -52,7 +55,7 @@ impl TurnDriver {
             let mut answering = false;
             let left = tokio::select! {
                 biased;
-                outcome = self.stopped() => return with_partial(outcome, answer),
+                stopped = self.stopped() => return self.cut_off(stopped, answer),
                 left = self.ask(&*model, call.clone(), &mut answer, &mut answering) => left,
             };
             let error = match left {
@@ -61,7 +64,7 @@ impl TurnDriver {
                 Err(Left::Failed(error)) => error,
             };
             if answering || !error.is_retryable() || attempt >= attempts {
-                return Outcome::ModelFailed(error.message, answer);
+                return self.model_failed(error, answer).await;
             }
             let asked_for = error.retry_after_ms.map(Duration::from_millis);
             let delay =
@@ -74,7 +77,7 @@ impl TurnDriver {
             }));
             tokio::select! {
                 biased;
-                outcome = self.stopped() => return with_partial(outcome, answer),
+                stopped = self.stopped() => return self.cut_off(stopped, answer),
                 () = tokio::time::sleep(delay) => {}
             }
         }
@@ -108,6 +111,66 @@ impl TurnDriver {
             ModelErrorKind::Truncated,
             "the model's answer ended without its end: the connection was cut",
         )))
+    }
+
+    /// The model has given up, and asking again at once would not help.
+    async fn model_failed(&mut self, error: ModelError, mut partial: Answer) -> Outcome {
+        if !partial.parts.is_empty() {
+            partial.finish_reason = FinishReason::Error;
+            let step = StepRecord { answer: partial.clone(), ..StepRecord::default() };
+            let request_id = &self.machine.start().request_id;
+            let step_number = self.machine.step_number();
+            let told = StepFinishContext { request_id, step_number, step: &step };
+            if let Err(error) = self.dispatcher.on_step_finish(told).await {
+                return Outcome::ModelFailed(error.to_string(), partial);
+            }
+        }
+        self.class = self.classify(&error);
+        match self.class {
+            Some(ErrorClass::ContextOverflow) if self.setup.overflow.reactive => {
+                self.overflowed(error.message).await
+            }
+            Some(ErrorClass::Transient | ErrorClass::RateLimit) if self.setup.recovery.is_some() => {
+                self.interruption = Some(Interruption::Failed);
+                Outcome::Interrupted(error.message, partial)
+            }
+            _ => Outcome::ModelFailed(error.message, partial),
+        }
+    }
+
+    /// What kind of failure it is: what a hook says, or what the provider's answer stands for.
+    fn classify(&self, error: &ModelError) -> Option<ErrorClass> {
+        let context = ChatErrorContext {
+            request_id: Some(&self.machine.start().request_id),
+            stage: ChatStage::Stream,
+            message: &error.message,
+            classification: None,
+            messages_persisted: self.persisted,
+        };
+        self.dispatcher.classify(&context).or_else(|| match error.kind {
+            _ if is_context_overflow(&error.message) => Some(ErrorClass::ContextOverflow),
+            ModelErrorKind::RateLimit => Some(ErrorClass::RateLimit),
+            ModelErrorKind::Unavailable | ModelErrorKind::Truncated => Some(ErrorClass::Transient),
+            ModelErrorKind::Auth | ModelErrorKind::InvalidRequest => Some(ErrorClass::Fatal),
+            ModelErrorKind::InvalidResponse | ModelErrorKind::Other => None,
+        })
+    }
+
+    /// Leaves a request that is under way.
+    pub(super) fn cut_off(&mut self, stopped: Stopped, partial: Answer) -> Outcome {
+        match stopped {
+            Stopped::Stalled(limit) if self.setup.recovery.is_some() => {
+                let timeout_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+                let request_id = self.machine.start().request_id.clone();
+                self.events.chat(ChatEvent::StreamStalled { request_id, timeout_ms });
+                self.interruption = Some(Interruption::Stalled);
+                Outcome::Interrupted(stopped.error().unwrap_or_default(), partial)
+            }
+            _ => match stopped.error() {
+                None => Outcome::Aborted(partial),
+                Some(error) => Outcome::ModelFailed(error, partial),
+            },
+        }
     }
 
     /// Waits until the turn is to stop, and says why.
@@ -156,13 +219,6 @@ impl Stopped {
                 limit.as_millis()
             )),
         }
-    }
-}
-
-fn with_partial(stopped: Stopped, answer: Answer) -> Outcome {
-    match stopped.error() {
-        None => Outcome::Aborted(answer),
-        Some(error) => Outcome::ModelFailed(error, answer),
     }
 }
 

@@ -2,29 +2,36 @@
 
 use uuid::Uuid;
 
-use super::{Arrival, MessageQueue, TranscriptEvent, TurnDriver, TurnEvent};
-use crate::store::StoreError;
+use super::{Arrival, MessageQueue, TranscriptEvent, TurnDriver, TurnEvent, TurnInput};
+use crate::recovery;
+use crate::store::{JournalChange, StoreError, TurnRecord};
 use crate::turn::{
-    Assembly, ModelMessage, Outcome, Role, Taken, ToolCall, ToolDefinition, ToolPart, ToolRecord, ToolState,
-    UiMessage, UiRole, truncate_older,
+    Assembly, ModelMessage, Outcome, Replay, Role, SubmissionStatus, Taken, ToolCall, ToolDefinition,
+    ToolPart, ToolRecord, ToolState, Trigger, TurnEnd, TurnStatus, UiMessage, UiRole, truncate_older,
 };
 
 impl TurnDriver {
     /// Gathers what the turn works with (`think.md` §1.4). Asked a second time when approved calls have run.
     pub(super) async fn assemble(&mut self) -> Outcome {
         let arrival = std::mem::replace(&mut self.input.arrival, Arrival::Stored(Vec::new()));
-        let mut new = match arrival {
+        let (mut new, to_store) = match arrival {
             Arrival::Failed(error) => return Outcome::NotStored(error),
-            Arrival::Stored(messages) => messages,
-            Arrival::Now(messages) => {
-                if let Err(error) = self.put_all(&messages).await {
-                    return Outcome::NotStored(error.to_string());
-                }
-                messages
-            }
+            Arrival::Stored(messages) => (messages, Vec::new()),
+            Arrival::Now(messages) => (messages.clone(), messages),
         };
+        // The store works in order: what is read is what is there once the turn is noted.
+        let begin = JournalChange::Begin(Box::new(self.record()));
+        let session = &self.conversation.name;
+        let takes_up = std::mem::replace(&mut self.input.takes_up, self.input.start.request_id.clone());
+        let (begun, history) = tokio::join!(
+            self.setup.store.commit(session, &takes_up, to_store, None, begin),
+            self.setup.store.messages(session)
+        );
+        if let Err(error) = begun {
+            return Outcome::NotStored(error.to_string());
+        }
         self.persisted = true;
-        let mut history = match self.setup.store.messages(&self.conversation.name).await {
+        let mut history = match history {
             Ok(history) => history,
             Err(error) => return Outcome::Failed(error.to_string()),
         };
@@ -32,6 +39,9 @@ impl TurnDriver {
             // Made again: what was said after the question is not part of it.
             let end = history.iter().position(|message| message.id == *parent).map(|place| place + 1);
             history.truncate(end.unwrap_or(history.len()));
+        }
+        if let Err(error) = self.repair(&mut history).await {
+            return Outcome::NotStored(error.to_string());
         }
         let approved = self.approved(&history);
         // Approved calls come first; whoever steers is heard after them.
@@ -46,6 +56,8 @@ impl TurnDriver {
             history.extend(taken.iter().cloned());
             new.extend(taken);
         }
+        let own = |message: &&UiMessage| message.id == self.input.start.message_id;
+        let parts = history.last().filter(own).map(|message| message.parts.clone()).unwrap_or_default();
         truncate_older(&mut history);
         let mut messages: Vec<ModelMessage> = history.iter().flat_map(UiMessage::to_model).collect();
         if self.input.merge {
@@ -67,9 +79,56 @@ impl TurnDriver {
             messages,
             new_messages: earlier.chain(new.iter().flat_map(UiMessage::to_model)).collect(),
             tools,
+            parts,
             reserve: definitions(self.setup.reserve.definitions()),
             approved,
         }))
+    }
+
+    /// What the journal says of the turn.
+    pub(super) fn record(&self) -> TurnRecord {
+        let TurnInput { start, root_request_id, parent, merge, client_tools, base_parts, .. } = &self.input;
+        let mut record = TurnRecord {
+            start: start.clone(),
+            root_request_id: root_request_id.clone(),
+            parent: parent.clone(),
+            merge: *merge,
+            client_tools: client_tools.clone(),
+            base_parts: *base_parts,
+            stash: self.stash.get(),
+        };
+        // Messages were taken up: what comes now is the answer to them.
+        if let Some(taken) = self.machine.taken().or(self.last_taken()) {
+            record.start.message_id.clone_from(&taken.message_id);
+            record.parent = None;
+            record.base_parts = 0;
+        }
+        record
+    }
+
+    fn last_taken(&self) -> Option<&Taken> {
+        self.machine.steps().iter().rev().find_map(|step| step.taken.as_ref())
+    }
+
+    /// Gives every call of the conversation a result that nobody else will (`think.md` §4.6).
+    async fn repair(&self, history: &mut [UiMessage]) -> Result<(), StoreError> {
+        let runs_again = |tool: &ToolPart| self.runs_again(tool);
+        for place in recovery::repair(history, runs_again, |part| self.dispatcher.repair(part)) {
+            let Some(message) = history.get(place) else { continue };
+            self.setup.store.put(&self.conversation.name, message, None).await?;
+            let message = message.clone();
+            self.events.send(TurnEvent::Transcript(TranscriptEvent::MessageUpdated { message }));
+        }
+        Ok(())
+    }
+
+    /// Whether the turn takes up an interrupted one and may make the call once more.
+    fn runs_again(&self, tool: &ToolPart) -> bool {
+        let safe = || {
+            let tool = self.input.active.all_tools.get(&tool.tool_name);
+            tool.is_some_and(|tool| tool.definition().replay == Replay::Safe)
+        };
+        self.input.start.trigger == Trigger::RecoveryContinue && tool.state == ToolState::InputAvailable && safe()
     }
 
     async fn put_all(&self, messages: &[UiMessage]) -> Result<(), StoreError> {
@@ -79,14 +138,15 @@ impl TurnDriver {
         Ok(())
     }
 
-    /// Calls of the last answer that were approved and have not run.
+    /// Calls of the last answer that were approved and have not run, and those of an interrupted turn that may run again.
     fn approved(&self, history: &[UiMessage]) -> Vec<ToolCall> {
         if !self.input.start.continuation {
             return Vec::new();
         }
         let last = history.last().filter(|message| message.role == UiRole::Assistant);
         let approved = last.into_iter().flat_map(UiMessage::tools);
-        approved.filter(|tool| tool.state == ToolState::ApprovalResponded).map(ToolPart::call).collect()
+        let due = |tool: &&ToolPart| tool.state == ToolState::ApprovalResponded || self.runs_again(tool);
+        approved.filter(due).map(ToolPart::call).collect()
     }
 
     /// Messages that waited before the first request: those that steer; where nobody has said anything since the last
@@ -114,17 +174,18 @@ impl TurnDriver {
     pub(super) async fn store(&mut self) -> Outcome {
         let answers = &self.conversation.answers;
         let _tail = answers.tail.lock().await;
-        let mut parent = self.input.parent.as_deref();
-        for mut message in self.machine.stored_messages() {
-            answers.apply_kept(&mut message);
-            if let Err(error) = self.setup.store.put(&self.conversation.name, &message, parent).await {
-                return Outcome::NotStored(error.to_string());
-            }
-            parent = None;
-            if message.role == UiRole::Assistant {
-                self.stored = Some(message);
-            }
+        let mut messages = self.machine.stored_messages();
+        messages.iter_mut().for_each(|message| answers.apply_kept(message));
+        let change = match self.machine.ending() {
+            Some(end) => JournalChange::End { status: submission_status(end), error: end.error.clone() },
+            None => JournalChange::Begin(Box::new(self.record())),
+        };
+        let last = messages.iter().rev().find(|message| message.role == UiRole::Assistant).cloned();
+        let parent = self.input.parent.as_deref();
+        if let Err(error) = self.journal.commit(messages, parent, change).await {
+            return Outcome::NotStored(error.to_string());
         }
+        self.stored = last.or(self.stored.take());
         Outcome::Stored
     }
 
@@ -137,7 +198,7 @@ impl TurnDriver {
             let Some(message) = history.last_mut() else { return Ok(()) };
             for tool in message.tools_mut() {
                 let record = records.iter().find(|record| record.call.tool_call_id == tool.tool_call_id);
-                if let Some(record) = record.filter(|_| tool.state == ToolState::ApprovalResponded) {
+                if let Some(record) = record.filter(|_| !tool.state.is_settled()) {
                     tool.settle(&record.output);
                 }
             }
@@ -150,6 +211,16 @@ impl TurnDriver {
             Ok(()) => Outcome::Stored,
             Err(error) => Outcome::NotStored(error.to_string()),
         }
+    }
+}
+
+/// How a submission ends with its turn.
+fn submission_status(end: &TurnEnd) -> SubmissionStatus {
+    match end.status {
+        TurnStatus::Completed => SubmissionStatus::Completed,
+        TurnStatus::Aborted => SubmissionStatus::Aborted,
+        TurnStatus::Skipped => SubmissionStatus::Skipped,
+        TurnStatus::Error | TurnStatus::Interrupted => SubmissionStatus::Error,
     }
 }
 

@@ -9,8 +9,11 @@ use tokio::time::Instant;
 use super::ask::Stopped;
 use super::{TurnDriver, tools};
 use crate::hooks::{HookError, ToolCallContext, ToolResultContext};
+use crate::store::StoreError;
 use crate::tools::CallContext;
-use crate::turn::{Answer, Chunk, Json, Outcome, ToolCall, ToolOutput, ToolRecord, ToolRun};
+use crate::turn::{
+    Answer, Chunk, Json, Outcome, ToolCall, ToolOutput, ToolRecord, ToolRun, ToolState,
+};
 
 impl TurnDriver {
     pub(super) async fn before_tool_call(&mut self, call: ToolCall, input: Json) -> Outcome {
@@ -35,6 +38,21 @@ impl TurnDriver {
         self.input.active.all_tools.get(tool_name).is_some_and(|tool| tool.definition().dynamic)
     }
 
+    /// Notes, before approved calls run, that they do: after a crash they must not run again.
+    pub(super) async fn begin_approved(&self, runs: &[ToolRun]) -> Result<(), StoreError> {
+        let _tail = self.conversation.answers.tail.lock().await;
+        let session = &self.conversation.name;
+        let mut history = self.setup.store.messages(session).await?;
+        let Some(message) = history.last_mut() else { return Ok(()) };
+        for tool in message.tools_mut() {
+            let runs = runs.iter().any(|run| run.tool_call_id == tool.tool_call_id);
+            if runs && tool.state == ToolState::ApprovalResponded {
+                tool.state = ToolState::InputAvailable;
+            }
+        }
+        self.setup.store.put(session, message, None).await
+    }
+
     /// Runs them all, and applies what each comes to as it ends. An outcome is left if the turn is to stop.
     pub(super) async fn run_tools(&mut self, runs: Vec<ToolRun>) -> Option<Outcome> {
         let names: HashMap<String, String> =
@@ -45,6 +63,7 @@ impl TurnDriver {
             let context = CallContext::new(
                 &*self.conversation.name,
                 &*self.machine.start().request_id,
+                &*self.record().start.message_id,
                 self.machine.step_number(),
                 &*run.tool_call_id,
                 self.cancel.clone(),
@@ -78,6 +97,9 @@ impl TurnDriver {
                     Some(Stopped::Cancelled) => {
                         patience = Some(Instant::now() + tools::GRACE);
                         continue;
+                    }
+                    Some(stopped @ Stopped::Stalled(_)) if self.setup.recovery.is_some() => {
+                        return Some(self.cut_off(stopped, Answer::default()));
                     }
                     Some(stopped) => return stopped.error().map(Outcome::Failed),
                     None => return Some(Outcome::Aborted(Answer::default())),

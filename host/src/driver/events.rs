@@ -3,6 +3,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio::sync::{broadcast, mpsc};
 
+use super::ChatEvent;
 use crate::extensions::{Bridge, LogLevel, LogRecord, LogSource};
 use crate::hooks::{Condition, Events, HealthChange, HookCall, ToolCost};
 use crate::turn::{Chunk, Trigger, TurnStatus, UiMessage};
@@ -23,6 +24,8 @@ pub enum TurnEvent {
     Retry(Retry),
     /// The transcript has changed beside the answer: `user-message`, `message-updated`.
     Transcript(TranscriptEvent),
+    /// Something that operators want to know: `chat:…`, `submission:…`.
+    Chat(ChatEvent),
 }
 
 /// A new attempt at a model request.
@@ -83,6 +86,11 @@ pub enum SessionEvent {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// Something that operators want to know, outside a turn.
+    Chat {
+        /// What.
+        event: ChatEvent,
+    },
     /// The transcript has changed outside a turn.
     Transcript {
         /// How.
@@ -109,6 +117,12 @@ impl EventSender {
             let _ = self.session.send(SessionEvent::Turn { request_id, event: event.clone() });
         }
         let _ = self.turn.send(event);
+    }
+
+    /// Tells operators.
+    pub(crate) fn chat(&self, event: ChatEvent) {
+        event.log(&self.name);
+        self.send(TurnEvent::Chat(event));
     }
 
     /// Puts a line into an extension's log.

@@ -9,6 +9,12 @@ pub(crate) struct TurnInput {
     /// The extensions and tools that it works with.
     pub(crate) active: Arc<Active>,
     pub(crate) arrival: Arrival,
+    /// The request with which it all began: the turn's own, or that of the interrupted turn that it takes up.
+    pub(crate) root_request_id: String,
+    /// The turn whose place in the journal it takes: its own, or the interrupted one's.
+    pub(crate) takes_up: String,
+    /// Parts that the stored answer has already, where the turn goes on in it.
+    pub(crate) base_parts: usize,
     /// The message that the answer is for, if it is not the last one: an answer is made again, as a sibling.
     pub(crate) parent: Option<String>,
     /// The user's messages at the end are shown to the model as one.

@@ -6,6 +6,7 @@ use parking_lot::RwLock;
 use crate::extensions::{Bridge, Extension, Services};
 use crate::hooks::{Dispatcher, Hooks};
 use crate::model::LanguageModel;
+use crate::recovery::{ChatRecovery, ContextOverflow};
 use crate::store::Store;
 use crate::tools::{NameTaken, Tool, ToolSet};
 
@@ -19,6 +20,10 @@ pub(crate) struct Setup {
     pub(crate) max_steps: u32,
     /// How hard the model should think, unless a hook sets it.
     pub(crate) reasoning_effort: Option<String>,
+    /// How interrupted turns are taken up; none for not at all.
+    pub(crate) recovery: Option<ChatRecovery>,
+    /// What becomes of conversations that are too long.
+    pub(crate) overflow: ContextOverflow,
     /// The longest time between two parts of the stream; none for no limit.
     pub(crate) stall_timeout: Option<Duration>,
     /// The embedder's.

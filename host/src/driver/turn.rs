@@ -8,14 +8,17 @@ use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
+use super::journal::Journal;
 use super::{Conversation, EventSender, Setup, TurnEvent, TurnInput};
 use crate::hooks::{
     ChatErrorContext, ChatResponseContext, ChunkContext, Dispatcher, HookError, NextStepContext, StepContext,
-    StepFinishContext,
+    Stash, StepFinishContext,
 };
+use crate::recovery::Interruption;
+use crate::store::{JournalChange, StoreError, TurnRecord};
 use crate::turn::{
-    Answer, Approval, Chunk, Effect, ModelMessage, Outcome, StepRecord, Telemetry, TurnEnd, TurnMachine,
-    TurnStatus, UiMessage,
+    Answer, Approval, Chunk, Effect, ErrorClass, ModelMessage, Outcome, StepRecord, SubmissionStatus,
+    Telemetry, ToolRun, TurnEnd, TurnMachine, TurnStatus, UiMessage,
 };
 
 /// Drives one turn from its first effect to its last.
@@ -32,9 +35,18 @@ pub(crate) struct TurnDriver {
     /// The longest time between two parts of the stream.
     pub(super) stall_timeout: Option<Duration>,
     pub(super) last_chunk: Mutex<Instant>,
+    pub(super) journal: Journal,
+    pub(super) stash: Stash,
+    /// Why the turn is cut off, once it is.
+    pub(super) interruption: Option<Interruption>,
+    /// Compactions because the conversation was too long, and before it would have been.
+    pub(super) overflows: u32,
+    pub(super) compactions: u32,
+    /// What kind of failure the turn ends with.
+    pub(super) class: Option<ErrorClass>,
     begun: Instant,
     span: Span,
-    started: bool,
+    pub(super) started: bool,
     pub(super) persisted: bool,
     /// The answer as it was stored last.
     pub(super) stored: Option<UiMessage>,
@@ -48,6 +60,8 @@ pub(crate) struct Ended {
     pub(crate) machine: TurnMachine,
     /// The last answer as stored.
     pub(crate) message: Option<UiMessage>,
+    /// Why it was cut off, and what the journal says of it, where another turn may take it up.
+    pub(crate) interrupted: Option<(Interruption, TurnRecord)>,
     dispatcher: Dispatcher,
 }
 
@@ -84,6 +98,12 @@ impl TurnDriver {
             machine: TurnMachine::new(input.start.clone()),
             stall_timeout: setup.stall_timeout,
             last_chunk: Mutex::new(Instant::now()),
+            journal: Journal::new(setup.store.clone(), &conversation.name, &input.start.request_id),
+            stash: Stash::default(),
+            interruption: None,
+            overflows: 0,
+            compactions: 0,
+            class: None,
             begun: Instant::now(),
             span: tracing::info_span!(
                 "turn",
@@ -117,8 +137,12 @@ impl TurnDriver {
             let outcome = match effect {
                 Effect::Finished(mut end) => {
                     end.error = self.error_text.take().or(end.error);
+                    let interrupted = self.interruption.map(|why| (why, self.record()));
+                    if interrupted.is_some() && let Err(error) = self.journal.flush().await {
+                        tracing::error!("what an interrupted turn has shown could not be stored: {error}");
+                    }
                     let (machine, message, dispatcher) = (self.machine, self.stored, self.dispatcher);
-                    return Ended { end, machine, message, dispatcher };
+                    return Ended { end, machine, message, interrupted, dispatcher };
                 }
                 // What is said and done is kept and shown, cancelled or not.
                 Effect::StoreApproved(records) => self.store_approved(&records).await,
@@ -144,15 +168,26 @@ impl TurnDriver {
                     Outcome::InputChecked(tool_call_id, self.input.active.all_tools.check(&tool_name, input))
                 }
                 Effect::BeforeToolCall { call, input } => self.before_tool_call(call, input).await,
-                Effect::RunTools(runs) => match self.run_tools(runs).await {
-                    Some(outcome) => outcome,
-                    None => continue,
+                Effect::RunTools(runs) => match self.begin_tools(&runs).await {
+                    Err(error) => Outcome::Failed(error.to_string()),
+                    Ok(()) => match self.run_tools(runs).await {
+                        Some(outcome) => outcome,
+                        None => continue,
+                    },
                 },
                 Effect::TakeSteering => Outcome::Taken(self.take(&self.conversation.steering)),
                 Effect::TakeFollowUps => Outcome::Taken(self.take(&self.conversation.follow_ups)),
             };
             self.apply(outcome);
         }
+    }
+
+    /// A call that nobody would know of after a crash is not made.
+    async fn begin_tools(&self, runs: &[ToolRun]) -> Result<(), StoreError> {
+        if self.machine.runs_approved() {
+            self.begin_approved(runs).await?;
+        }
+        self.journal.flush().await
     }
 
     pub(super) fn apply(&mut self, outcome: Outcome) {
@@ -165,7 +200,13 @@ impl TurnDriver {
 
     async fn before_turn(&mut self) -> Outcome {
         let asked =
-            self.dispatcher.before_turn(self.machine.start(), self.machine.assembly(), &self.cancel).await;
+            self.dispatcher.before_turn(self.machine.start(), self.machine.assembly(), &self.stash, &self.cancel).await;
+        if self.stash.get().is_some() {
+            let change = JournalChange::Begin(Box::new(self.record()));
+            if let Err(error) = self.journal.commit(Vec::new(), None, change).await {
+                return Outcome::Failed(error.to_string());
+            }
+        }
         match asked {
             Ok((mut config, provenance)) => {
                 let effort = &mut config.settings.reasoning_effort;
@@ -196,6 +237,9 @@ impl TurnDriver {
     }
 
     async fn before_step(&mut self) -> Outcome {
+        if let Some(compacted) = self.compact_ahead().await {
+            return compacted;
+        }
         if let Err(error) = self.start().await {
             return Outcome::Failed(error.to_string());
         }
@@ -218,6 +262,10 @@ impl TurnDriver {
 
     async fn finish_step(&self) -> Outcome {
         let Some(step) = self.machine.steps().last() else { return Outcome::Failed(NO_STEP.into()) };
+        // Results are kept before the next step is built on them.
+        if !step.records.is_empty() && let Err(error) = self.journal.flush().await {
+            return Outcome::Failed(error.to_string());
+        }
         let shown = self.show(Chunk::FinishStep {
             finish_reason: step.answer.finish_reason,
             usage: step.answer.usage,
@@ -279,12 +327,19 @@ impl TurnDriver {
 
     async fn tell(&mut self, end: &TurnEnd) -> Outcome {
         let request_id = &self.machine.start().request_id;
+        if end.stage.is_some() {
+            // Nothing was stored with its end.
+            let change = JournalChange::End { status: SubmissionStatus::Error, error: end.error.clone() };
+            if let Err(error) = self.journal.commit(Vec::new(), None, change).await {
+                tracing::error!("the end of a turn could not be stored: {error}");
+            }
+        }
         if let Some(stage) = end.stage {
             self.error_text = Some(self.dispatcher.on_chat_error(ChatErrorContext {
                 request_id: Some(request_id),
                 stage,
                 message: end.error.as_deref().unwrap_or_default(),
-                classification: None,
+                classification: self.class,
                 messages_persisted: self.persisted,
             }));
         }
@@ -296,7 +351,7 @@ impl TurnDriver {
                     total_usage: self.machine.total_usage(),
                 }
             }
-            TurnStatus::Aborted | TurnStatus::Skipped => Chunk::Abort,
+            TurnStatus::Aborted | TurnStatus::Skipped | TurnStatus::Interrupted => Chunk::Abort,
             TurnStatus::Error => {
                 let error = self.error_text.as_ref().or(end.error.as_ref());
                 Chunk::Error { error: error.cloned().unwrap_or_default() }
@@ -315,6 +370,7 @@ impl TurnDriver {
     pub(super) async fn show(&self, chunk: Chunk) -> Result<(), HookError> {
         let request_id = &self.machine.start().request_id;
         *self.last_chunk.lock() = Instant::now();
+        self.journal.push(&chunk);
         self.dispatcher.on_chunk(ChunkContext { request_id, chunk: &chunk }).await?;
         let reasoning = matches!(
             chunk,

@@ -197,7 +197,9 @@ impl From<&ChatResponseSnapshot> for wit::ChatResponseSnapshot {
             status: match from.status {
                 TurnStatus::Completed => wit::TurnStatus::Completed,
                 TurnStatus::Error => wit::TurnStatus::Error,
-                TurnStatus::Aborted | TurnStatus::Skipped => wit::TurnStatus::Aborted,
+                TurnStatus::Aborted | TurnStatus::Skipped | TurnStatus::Interrupted => {
+                    wit::TurnStatus::Aborted
+                },
             },
             error: from.error.clone(),
             text: from.text.clone(),

@@ -1,10 +1,13 @@
 use async_trait::async_trait;
 
 use super::{
-    ChatErrorContext, ChatResponseContext, ChunkContext, NextStepContext, SessionConfig, StepContext,
-    StepFinishContext, ToolCallContext, ToolResultContext, TurnContext,
+    ChatErrorContext, ChatRecoveryContext, ChatRecoveryOptions, ChatResponseContext, ChunkContext,
+    ExhaustedContext, NextStepContext, SessionConfig, StepContext, StepFinishContext,
+    SubmissionStatusContext, ToolCallContext, ToolResultContext, TurnContext,
 };
-use crate::turn::{ErrorClass, ModelMessage, StepConfig, StepUpdate, ToolDecision, ToolOverride, TurnConfig};
+use crate::turn::{
+    ErrorClass, ModelMessage, StepConfig, StepUpdate, ToolDecision, ToolOverride, ToolPart, TurnConfig,
+};
 
 /// Why a built-in hook failed: any error, or a text.
 #[derive(Debug)]
@@ -310,5 +313,53 @@ pub trait Hooks: Send + Sync {
     /// ```
     fn classify_chat_error(&self, _error: &ChatErrorContext<'_>) -> Option<ErrorClass> {
         None
+    }
+
+    /// Before an interrupted turn is taken up: the process had died, the stream had stalled, or the provider had failed in a
+    /// way that may pass. The last answer counts. An error gives the turn up.
+    ///
+    /// ```
+    /// use lathe::hooks::{ChatRecoveryContext, ChatRecoveryOptions, HookResult, Hooks};
+    ///
+    /// struct OnlyText;
+    ///
+    /// #[async_trait::async_trait]
+    /// impl Hooks for OnlyText {
+    ///     async fn on_chat_recovery(
+    ///         &self,
+    ///         turn: &ChatRecoveryContext<'_>,
+    ///     ) -> HookResult<Option<ChatRecoveryOptions>> {
+    ///         let go_on = turn.partial_text.len() < 100_000;
+    ///         Ok(Some(ChatRecoveryOptions { go_on, ..Default::default() }))
+    ///     }
+    /// }
+    /// ```
+    async fn on_chat_recovery(
+        &self,
+        _turn: &ChatRecoveryContext<'_>,
+    ) -> HookResult<Option<ChatRecoveryOptions>> {
+        Ok(None)
+    }
+
+    /// From the second attempt at an interrupted turn on: whether it is worth another one. One no is enough; an error
+    /// counts as yes.
+    async fn should_keep_recovering(&self, _turn: &ChatRecoveryContext<'_>) -> HookResult<bool> {
+        Ok(true)
+    }
+
+    /// After an interrupted turn is given up. An error is logged.
+    async fn on_exhausted(&self, _turn: &ExhaustedContext<'_>) -> HookResult {
+        Ok(())
+    }
+
+    /// What becomes of a stored tool call that has no result and never will, in place of the error that the model would
+    /// read (`think.md` §4.6). The first answer counts.
+    fn repair_interrupted_tool_part(&self, _part: &ToolPart) -> Option<ToolPart> {
+        None
+    }
+
+    /// When a submission's status has changed, and before its acceptance is confirmed. An error is logged.
+    async fn on_submission_status(&self, _submission: &SubmissionStatusContext<'_>) -> HookResult {
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use super::Stash;
 use crate::turn::{
     ChatStage, Chunk, ErrorClass, Json, ModelMessage, StepRecord, ToolCall, ToolDefinition, ToolRecord,
     Trigger, TurnStatus, UiMessage,
@@ -37,6 +38,8 @@ pub struct TurnContext<'a> {
     pub model: &'a str,
     /// Custom fields of the client's request, an object.
     pub body: Option<&'a Json>,
+    /// What is kept for the turn's recovery.
+    pub stash: &'a Stash,
     /// Set when the turn is cancelled.
     pub cancelled: &'a CancellationToken,
 }

@@ -9,12 +9,12 @@ use super::snapshot::count;
 use super::{
     ChatErrorContext, ChatErrorSnapshot, ChatResponseContext, ChatResponseSnapshot, ChunkContext,
     ChunkSnapshot, Events, Hook, HookError, Hooks, NextStepContext, Observation, StepContext,
-    StepFinishContext, StepFinishSnapshot, StepSnapshot, Subscriber, ToolCallContext, ToolCallSnapshot,
+    StepFinishContext, StepFinishSnapshot, StepSnapshot, Stash, Subscriber, ToolCallContext, ToolCallSnapshot,
     ToolResultContext, ToolResultSnapshot, TurnContext, TurnSnapshot,
 };
 use crate::turn::{
     Assembly, ConfigChange, ConfigField, ErrorClass, ModelMessage, Provenance, StepConfig, StepUpdate,
-    ToolDecision, ToolError, ToolOverride, TurnConfig, TurnStart, Usage,
+    ToolDecision, ToolError, ToolOverride, ToolPart, TurnConfig, TurnStart, Usage,
 };
 
 /// The name under which built-in hooks stand in a turn's provenance.
@@ -63,6 +63,7 @@ impl Dispatcher {
         &self,
         start: &TurnStart,
         assembly: &Assembly,
+        stash: &Stash,
         cancelled: &CancellationToken,
     ) -> Result<(TurnConfig, Provenance), HookError> {
         let mut config = TurnConfig::default();
@@ -77,6 +78,7 @@ impl Dispatcher {
                 tools: &assembly.tools,
                 model: config.model.as_ref().unwrap_or(&assembly.model),
                 body: start.body.as_ref(),
+                stash,
                 cancelled,
             };
             if let Some(change) = caught(hooks.before_turn(&context)).await? {
@@ -398,7 +400,8 @@ impl Dispatcher {
     #[must_use]
     pub fn on_chat_error(&self, context: ChatErrorContext<'_>) -> String {
         let mut message = context.message.to_owned();
-        let context = ChatErrorContext { classification: self.classify(&context), ..context };
+        let classification = context.classification.or_else(|| self.classify(&context));
+        let context = ChatErrorContext { classification, ..context };
         for hooks in self.built_in.iter() {
             let shown = ChatErrorContext { message: &message, ..context };
             match std::panic::catch_unwind(AssertUnwindSafe(|| hooks.on_chat_error(&shown))) {
@@ -415,7 +418,8 @@ impl Dispatcher {
     }
 
     /// What kind of failure an error is, by the first built-in hook that knows.
-    fn classify(&self, context: &ChatErrorContext<'_>) -> Option<ErrorClass> {
+    #[must_use]
+    pub fn classify(&self, context: &ChatErrorContext<'_>) -> Option<ErrorClass> {
         self.built_in.iter().find_map(|hooks| {
             match std::panic::catch_unwind(AssertUnwindSafe(|| hooks.classify_chat_error(context))) {
                 Ok(class) => class,
@@ -426,6 +430,12 @@ impl Dispatcher {
                 }
             }
         })
+    }
+
+    /// What becomes of a tool call that never got a result, by the first built-in hook that says.
+    #[must_use]
+    pub fn repair(&self, part: &ToolPart) -> Option<ToolPart> {
+        self.built_in.iter().find_map(|hooks| hooks.repair_interrupted_tool_part(part))
     }
 
     /// Waits until every extension has seen everything.

@@ -8,6 +8,7 @@ mod dispatcher;
 mod event;
 mod failure;
 mod panic;
+mod recovery;
 mod snapshot;
 mod subscriber;
 
@@ -22,6 +23,10 @@ pub use dispatcher::{Dispatcher, KnownModel};
 pub use event::{Condition, Events, HealthChange, HookCall, ToolCost};
 pub use failure::Failure;
 pub(crate) use panic::panic_message;
+pub(crate) use recovery::RecoveryHooks;
+pub use recovery::{
+    ChatRecoveryContext, ChatRecoveryOptions, ExhaustedContext, Stash, SubmissionStatusContext,
+};
 pub use snapshot::{
     ChatErrorSnapshot, ChatResponseSnapshot, ChunkSnapshot, StepFinishSnapshot, StepSnapshot,
     ToolCallSnapshot, ToolResultSnapshot, TurnSnapshot,

@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Incoming, LastRequest, Received, StoreError};
-use crate::turn::{UiMessage, UiRole};
+use super::{Incoming, LastRequest, Received, StoreError, TurnRecord, journal};
+use crate::turn::{TurnStart, UiMessage, UiRole};
 
 /// A message's id, and its text in JSON.
 pub(super) type Row = (String, String);
@@ -71,7 +71,7 @@ pub(super) fn put(
 }
 
 /// A session's row and the last message of its conversation; made if it is not there.
-fn place(connection: &Connection, session: &str) -> Result<(i64, Option<i64>), StoreError> {
+pub(super) fn place(connection: &Connection, session: &str) -> Result<(i64, Option<i64>), StoreError> {
     let found = connection
         .prepare_cached("SELECT id, leaf_number FROM sessions WHERE name = ?")?
         .query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -107,12 +107,15 @@ pub(super) fn receive(
     let earlier = last_request(connection, session)?;
     let tools = incoming.client_tools.unwrap_or_else(|| earlier.client_tools.clone());
     let last = LastRequest { body: incoming.body, client_tools: tools };
+    let (session_id, _) = place(connection, session)?;
     if last != earlier {
-        let (session_id, _) = place(connection, session)?;
         connection
             .prepare_cached("UPDATE sessions SET last_request = ? WHERE id = ?")?
             .execute((serde_json::to_string(&last).unwrap_or_default(), session_id))?;
     }
+    let turn = TurnRecord { client_tools: last.client_tools.clone(), ..incoming.turn };
+    let turn = TurnRecord { start: TurnStart { body: last.body.clone(), ..turn.start }, ..turn };
+    journal::note(connection, session_id, &turn, false)?;
     Ok(Received { stored, last })
 }
 

@@ -4,10 +4,13 @@
 
 mod context;
 mod health;
+mod holder;
+mod journal;
 mod messages;
 mod schema;
 mod sqlite;
 mod storage;
+mod submissions;
 mod worker;
 
 use std::path::PathBuf;
@@ -15,9 +18,11 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+pub use journal::{JournalChange, TurnRecord, Unfinished};
 pub use sqlite::SqliteStore;
+pub use submissions::{Added, NewSubmission, Submission};
 
-use crate::turn::{Json, ToolDefinition, UiMessage};
+use crate::turn::{Json, SubmissionStatus, ToolDefinition, UiMessage};
 
 /// Where conversations and extensions' values are kept. Whatever a method has confirmed is there after a crash of the
 /// process.
@@ -41,6 +46,85 @@ pub trait Store: Send + Sync {
     /// Stores a client's request in one transaction: its messages at the end of the conversation, and what it says
     /// beyond them.
     async fn receive(&self, session: &str, incoming: Incoming) -> Result<Received, StoreError>;
+
+    /// Takes a session for this process, and says which of its turns are not over, those that had begun first.
+    ///
+    /// # Errors
+    ///
+    /// If another process that lives has it.
+    async fn open_session(&self, session: &str) -> Result<Vec<Unfinished>, StoreError>;
+
+    /// The turns of a session that are not over, those that had begun first.
+    async fn unfinished(&self, session: &str) -> Result<Vec<Unfinished>, StoreError>;
+
+    /// Lets go of a session, at some time.
+    fn release_session(&self, session: &str);
+
+    /// The sessions in which a turn or a submission is not over.
+    async fn interrupted(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Stores messages of a turn and changes its journal, in one transaction. `request_id` is the turn's, or that of
+    /// the turn that it takes up; `parent` is what the first message answers.
+    async fn commit(
+        &self,
+        session: &str,
+        request_id: &str,
+        messages: Vec<UiMessage>,
+        parent: Option<&str>,
+        change: JournalChange,
+    ) -> Result<(), StoreError>;
+
+    /// Adds a pack to what a running turn has shown: JSON chunks, a line each. Nothing happens if the turn is over.
+    async fn append(
+        &self,
+        session: &str,
+        request_id: &str,
+        pack: i64,
+        chunks: String,
+    ) -> Result<(), StoreError>;
+
+    /// What is kept of the interruptions of a turn, and the time, in milliseconds since 1970.
+    async fn incident(&self, session: &str, root: &str) -> Result<(Option<String>, u64), StoreError>;
+
+    /// Keeps it, or forgets it.
+    async fn set_incident(&self, session: &str, root: &str, incident: Option<String>)
+    -> Result<(), StoreError>;
+
+    /// Adds a submission, unless its id or its key is there.
+    async fn submit(&self, session: &str, new: NewSubmission) -> Result<Added, StoreError>;
+
+    /// One submission.
+    async fn submission(&self, session: &str, id: &str) -> Result<Option<Submission>, StoreError>;
+
+    /// The submissions of a session, the newest first, at most 100: all, or those with that status.
+    async fn submissions(
+        &self,
+        session: &str,
+        status: Option<SubmissionStatus>,
+        limit: u32,
+    ) -> Result<Vec<Submission>, StoreError>;
+
+    /// The submissions that are to be taken up, the oldest first.
+    async fn open_submissions(&self, session: &str) -> Result<Vec<Submission>, StoreError>;
+
+    /// Changes a submission's status, if it is one of `from`. True if it did.
+    async fn set_submission(
+        &self,
+        session: &str,
+        id: &str,
+        from: &'static [SubmissionStatus],
+        to: SubmissionStatus,
+        error: Option<String>,
+    ) -> Result<bool, StoreError>;
+
+    /// Deletes submissions whose status is final: one by its id, or those with a status; at most 500. How many.
+    async fn delete_submissions(
+        &self,
+        session: &str,
+        id: Option<&str>,
+        status: Option<SubmissionStatus>,
+        limit: u32,
+    ) -> Result<usize, StoreError>;
 
     /// The value of an extension's key.
     async fn value(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
@@ -104,6 +188,8 @@ pub struct LastRequest {
 pub struct Incoming {
     /// Says what is to be stored, from the conversation as it is then.
     pub reconcile: Box<Reconcile>,
+    /// The turn that is to answer; noted with the messages, and with what the request says beyond them.
+    pub turn: TurnRecord,
     /// Custom fields, an object.
     pub body: Option<Json>,
     /// Tools that the client runs; without them those of its last request stay.
@@ -173,6 +259,14 @@ pub enum StoreError {
         session: String,
         /// Which is missing.
         parent: String,
+    },
+    /// Another process has the session.
+    #[error("session \"{session}\" is in use by another process ({holder}); end that one, or use another session")]
+    Held {
+        /// Which.
+        session: String,
+        /// Who has it.
+        holder: String,
     },
     /// The store was closed, or its thread could not go on.
     #[error("the database is closed")]

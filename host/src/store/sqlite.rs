@@ -6,10 +6,12 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 
 use super::worker::Worker;
+use super::holder::Holder;
 use super::{
-    Incoming, Increment, LastRequest, Received, Store, StoreError, context, health, messages, schema, storage,
+    Added, Incoming, Increment, JournalChange, LastRequest, NewSubmission, Received, Store, StoreError,
+    Submission, Unfinished, context, health, journal, messages, schema, storage, submissions,
 };
-use crate::turn::UiMessage;
+use crate::turn::{SubmissionStatus, UiMessage};
 
 /// How long a writer waits for another process to finish. 5 s: a write takes well under a millisecond.
 const BUSY: Duration = Duration::from_secs(5);
@@ -19,6 +21,7 @@ const BUSY: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     worker: Arc<Worker>,
+    holder: Arc<Holder>,
 }
 
 impl SqliteStore {
@@ -45,7 +48,8 @@ impl SqliteStore {
             connection.pragma_update(None, "synchronous", "normal")?;
             connection.pragma_update(None, "foreign_keys", true)?;
             schema::migrate(&mut connection)?;
-            Ok(Self { worker: Arc::new(Worker::new(connection)?) })
+            let holder = Holder::new(&file)?;
+            Ok(Self { worker: Arc::new(Worker::new(connection)?), holder })
         };
         opened().map_err(|error| match error.downcast::<schema::Newer>() {
             Ok(schema::Newer { found, known }) => StoreError::Newer { file, found, known },
@@ -83,6 +87,131 @@ impl Store for SqliteStore {
     async fn receive(&self, session: &str, incoming: Incoming) -> Result<Received, StoreError> {
         let session = session.to_owned();
         self.worker.write(move |connection| messages::receive(connection, &session, incoming)).await
+    }
+
+    async fn open_session(&self, session: &str) -> Result<Vec<Unfinished>, StoreError> {
+        let (session, holder) = (session.to_owned(), self.holder.clone());
+        self.worker
+            .write(move |connection| {
+                holder.take(connection, &session)?;
+                journal::unfinished(connection, &session)
+            })
+            .await
+    }
+
+    async fn unfinished(&self, session: &str) -> Result<Vec<Unfinished>, StoreError> {
+        let session = session.to_owned();
+        self.worker.read(move |connection| journal::unfinished(connection, &session)).await
+    }
+
+    fn release_session(&self, session: &str) {
+        let (session, holder) = (session.to_owned(), self.holder.clone());
+        self.worker.post(move |connection| holder.release(connection, &session));
+    }
+
+    async fn interrupted(&self) -> Result<Vec<String>, StoreError> {
+        self.worker.read(journal::interrupted).await
+    }
+
+    async fn commit(
+        &self,
+        session: &str,
+        request_id: &str,
+        messages: Vec<UiMessage>,
+        parent: Option<&str>,
+        change: JournalChange,
+    ) -> Result<(), StoreError> {
+        let (session, request_id) = (session.to_owned(), request_id.to_owned());
+        let parent = parent.map(str::to_owned);
+        self.worker
+            .write(move |connection| {
+                journal::commit(connection, &session, &request_id, &messages, parent.as_deref(), &change)
+            })
+            .await
+    }
+
+    async fn append(
+        &self,
+        session: &str,
+        request_id: &str,
+        pack: i64,
+        chunks: String,
+    ) -> Result<(), StoreError> {
+        let (session, request_id) = (session.to_owned(), request_id.to_owned());
+        self.worker
+            .write(move |connection| journal::append(connection, &session, &request_id, pack, &chunks))
+            .await
+    }
+
+    async fn incident(&self, session: &str, root: &str) -> Result<(Option<String>, u64), StoreError> {
+        let (session, root) = (session.to_owned(), root.to_owned());
+        self.worker.read(move |connection| journal::incident(connection, &session, &root)).await
+    }
+
+    async fn set_incident(
+        &self,
+        session: &str,
+        root: &str,
+        incident: Option<String>,
+    ) -> Result<(), StoreError> {
+        let (session, root) = (session.to_owned(), root.to_owned());
+        self.worker
+            .write(move |connection| journal::set_incident(connection, &session, &root, incident.as_deref()))
+            .await
+    }
+
+    async fn submit(&self, session: &str, new: NewSubmission) -> Result<Added, StoreError> {
+        let session = session.to_owned();
+        self.worker.write(move |connection| submissions::add(connection, &session, &new)).await
+    }
+
+    async fn submission(&self, session: &str, id: &str) -> Result<Option<Submission>, StoreError> {
+        let (session, id) = (session.to_owned(), id.to_owned());
+        self.worker.read(move |connection| submissions::get(connection, &session, &id)).await
+    }
+
+    async fn submissions(
+        &self,
+        session: &str,
+        status: Option<SubmissionStatus>,
+        limit: u32,
+    ) -> Result<Vec<Submission>, StoreError> {
+        let session = session.to_owned();
+        self.worker.read(move |connection| submissions::list(connection, &session, status, limit)).await
+    }
+
+    async fn open_submissions(&self, session: &str) -> Result<Vec<Submission>, StoreError> {
+        let session = session.to_owned();
+        self.worker.read(move |connection| submissions::open(connection, &session)).await
+    }
+
+    async fn set_submission(
+        &self,
+        session: &str,
+        id: &str,
+        from: &'static [SubmissionStatus],
+        to: SubmissionStatus,
+        error: Option<String>,
+    ) -> Result<bool, StoreError> {
+        let (session, id) = (session.to_owned(), id.to_owned());
+        self.worker
+            .write(move |connection| {
+                submissions::set_status(connection, &session, &id, from, to, error.as_deref())
+            })
+            .await
+    }
+
+    async fn delete_submissions(
+        &self,
+        session: &str,
+        id: Option<&str>,
+        status: Option<SubmissionStatus>,
+        limit: u32,
+    ) -> Result<usize, StoreError> {
+        let (session, id) = (session.to_owned(), id.map(str::to_owned));
+        self.worker
+            .write(move |connection| submissions::delete(connection, &session, id.as_deref(), status, limit))
+            .await
     }
 
     async fn last_request(&self, session: &str) -> Result<LastRequest, StoreError> {

@@ -114,6 +114,12 @@ impl Worker {
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
+    /// Writes at some time; nobody hears of it.
+    pub(super) fn post(&self, work: impl FnOnce(&Connection) -> Result<(), StoreError> + Send + 'static) {
+        let (reply, _) = oneshot::channel();
+        let _ = self.hand_over(Job::Write(Box::new(Piece { work, reply })));
+    }
+
     fn hand_over(&self, job: Job) -> Result<(), StoreError> {
         let jobs = self.jobs.lock();
         jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or(StoreError::Closed)

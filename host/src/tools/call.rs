@@ -11,6 +11,8 @@ pub struct CallContext {
     pub session: String,
     /// The turn.
     pub request_id: String,
+    /// The message that holds the call.
+    pub message_id: String,
     /// The step, from 0.
     pub step_number: u32,
     /// The call.
@@ -26,6 +28,7 @@ impl CallContext {
     pub fn new(
         session: impl Into<String>,
         request_id: impl Into<String>,
+        message_id: impl Into<String>,
         step_number: u32,
         tool_call_id: impl Into<String>,
         cancelled: CancellationToken,
@@ -34,6 +37,7 @@ impl CallContext {
         Self {
             session: session.into(),
             request_id: request_id.into(),
+            message_id: message_id.into(),
             step_number,
             tool_call_id: tool_call_id.into(),
             cancelled,
@@ -47,10 +51,10 @@ impl CallContext {
         (self.progress)(output);
     }
 
-    /// The same for every attempt at this call, also after a crash.
+    /// The same for every attempt at this call, also after a crash, and for no other call.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        format!("{}/{}/{}", self.session, self.request_id, self.tool_call_id)
+        format!("{}/{}/{}", self.session, self.message_id, self.tool_call_id)
     }
 }
 

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Answer, ChatStage, InvalidInput, Json, ModelMessage, Provenance, StepConfig, StepUpdate, ToolCall,
     ToolDecision, ToolDefinition, ToolError, ToolOverride, ToolRan, ToolRecord, ToolRun, Trigger, TurnConfig,
-    UiMessage,
+    UiMessage, UiPart,
 };
 
 /// What is known of a turn before it begins.
@@ -39,6 +39,9 @@ pub struct Assembly {
     pub new_messages: Vec<ModelMessage>,
     /// The tools, in the order in which they are offered.
     pub tools: Vec<ToolDefinition>,
+    /// What the answer holds already, where the turn goes on in a stored one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<UiPart>,
     /// Tools in reserve: offered only where a hook asks for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reserve: Vec<ToolDefinition>,
@@ -151,6 +154,15 @@ pub enum Outcome {
     Failed(String),
     /// Of [`Effect::Assemble`], [`Effect::StoreApproved`] and [`Effect::Store`]: a message could not be stored.
     NotStored(String),
+    /// At any time: the turn cannot go on as it is, but another one may go on from what it leaves. Holds why, and what the
+    /// model has said of the step that was under way. Nothing is stored, and nobody is told of an end.
+    Interrupted(String, Answer),
+    /// Of [`Effect::CallModel`]: the conversation is too long for the model, and nothing makes it shorter. What the model has
+    /// said of the step is dropped.
+    Overflowed(String),
+    /// Of [`Effect::BeforeStep`] and [`Effect::CallModel`]: the conversation has become shorter. The step is made again
+    /// with these messages in front of the turn's steps; if it was the first one, the turn begins again.
+    Compacted(Vec<ModelMessage>),
     /// At any time: the turn was cancelled. Holds what the model has said of the step that was under way. While tools
     /// run, the calls without a result get one and the step still ends properly.
     Aborted(Answer),
@@ -181,6 +193,8 @@ pub enum TurnStatus {
     Error,
     /// It was cancelled.
     Aborted,
+    /// It was cut off, and another turn goes on from there. A session whose turns are recovered never ends so.
+    Interrupted,
     /// It never began: there was nothing to say, another message took its place, or the session was reset. A session
     /// says so, never the machine.
     Skipped,
@@ -214,6 +228,9 @@ impl Outcome {
             Self::Told => "Told",
             Self::Failed(_) => "Failed",
             Self::NotStored(_) => "NotStored",
+            Self::Interrupted(..) => "Interrupted",
+            Self::Overflowed(_) => "Overflowed",
+            Self::Compacted(_) => "Compacted",
             Self::Aborted(_) => "Aborted",
         }
     }

@@ -165,6 +165,22 @@ impl TurnMachine {
                 self.break_off(partial, TurnEnd { status: TurnStatus::Aborted, error: None, stage: None });
                 true
             }
+            (Phase::Store | Phase::Tell, Outcome::Interrupted(..)) => false,
+            (_, Outcome::Interrupted(error, partial)) => {
+                self.interrupt(error, partial);
+                true
+            }
+            (Phase::CallModel, Outcome::Overflowed(error)) => {
+                let (status, stage) = (TurnStatus::Error, Some(ChatStage::Stream));
+                self.end = Some(TurnEnd { status, error: Some(error), stage });
+                self.phase = Phase::Store;
+                true
+            }
+            (Phase::BeforeStep | Phase::CallModel, Outcome::Compacted(messages)) => {
+                self.assembly.messages = messages;
+                self.phase = if self.steps.is_empty() { Phase::Assemble } else { Phase::BeforeStep };
+                true
+            }
             (Phase::Tell, Outcome::Told | Outcome::Failed(_)) => {
                 self.phase = Phase::Finished;
                 true
@@ -227,7 +243,11 @@ impl TurnMachine {
                 _ => false,
             },
             (Phase::StoreApproved, Outcome::Stored) => {
-                self.phase = if self.end.is_some() { Phase::Store } else { Phase::Assemble };
+                self.phase = match &self.end {
+                    None => Phase::Assemble,
+                    Some(end) if end.status == TurnStatus::Interrupted => Phase::Finished,
+                    Some(_) => Phase::Store,
+                };
                 true
             }
             (Phase::FinishStep { waits_for_client }, Outcome::StepFinished) => {
@@ -371,6 +391,31 @@ impl TurnMachine {
         }
         self.end = Some(end);
         self.phase = Phase::Store;
+    }
+
+    /// Leaves the turn where it is: calls without a result stay so, for whoever goes on.
+    fn interrupt(&mut self, error: String, mut partial: Answer) {
+        self.end = Some(TurnEnd { status: TurnStatus::Interrupted, error: Some(error), stage: None });
+        match &mut self.phase {
+            Phase::Tools(batch) => {
+                let records = batch.records();
+                if let Some(step) = self.steps.last_mut() {
+                    step.records = records;
+                }
+            }
+            // What ran is not lost: it belongs to a message that is stored.
+            Phase::Approved(batch) => {
+                self.approved = batch.records();
+                self.phase = Phase::StoreApproved;
+                return;
+            }
+            Phase::CallModel if !partial.parts.is_empty() => {
+                make_ids_unique(&mut partial);
+                self.push_step(partial, Vec::new());
+            }
+            _ => {}
+        }
+        self.phase = Phase::Finished;
     }
 
     /// Ends the turn outside the model's stream: there is nothing to store.

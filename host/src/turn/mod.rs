@@ -15,8 +15,10 @@ mod effect;
 mod error;
 mod machine;
 mod message;
+mod partial;
 #[cfg(test)]
 mod properties;
+mod recovery;
 mod request;
 mod segment;
 mod state;
@@ -44,6 +46,8 @@ pub use effect::{Assembly, Effect, Outcome, Taken, TurnEnd, TurnStart, TurnStatu
 pub use error::{ChatStage, ErrorClass};
 pub use machine::TurnMachine;
 pub use message::{ModelMessage, Part, ProviderMetadata, ResultOutput, Role, ToolChoice};
+pub use partial::partial_parts;
+pub use recovery::{ExhaustedReason, RecoveryKind, SubmissionStatus};
 pub use request::ModelCall;
 pub use step::StepRecord;
 pub use stop::StopCondition;

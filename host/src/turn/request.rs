@@ -96,4 +96,5 @@ impl ModelCall {
 }
 
 /// What the model is told when a turn goes on after its own words.
-const CONTINUE: &str = "Continue.";
+const CONTINUE: &str =
+    "Continue your previous response from exactly where it left off. Do not repeat any of it.";

@@ -2,8 +2,8 @@
 
 use super::machine::Phase;
 use super::{
-    Assembly, Provenance, StepConfig, StepRecord, Taken, ToolRecord, TurnConfig, TurnMachine, TurnStart,
-    Usage,
+    Assembly, Provenance, StepConfig, StepRecord, Taken, ToolRecord, TurnConfig, TurnEnd, TurnMachine,
+    TurnStart, Usage,
 };
 
 impl TurnMachine {
@@ -40,6 +40,12 @@ impl TurnMachine {
         }
     }
 
+    /// How it ends, once that is settled.
+    #[must_use]
+    pub fn ending(&self) -> Option<&TurnEnd> {
+        self.end.as_ref()
+    }
+
     /// What the `before_turn` hooks made of it.
     #[must_use]
     pub fn config(&self) -> &TurnConfig {
@@ -59,6 +65,12 @@ impl TurnMachine {
     /// Whether the calls of the last step are under way.
     pub(super) fn runs_tools(&self) -> bool {
         matches!(self.phase, Phase::Tools(_))
+    }
+
+    /// Whether calls are under way that were approved before the turn.
+    #[must_use]
+    pub fn runs_approved(&self) -> bool {
+        matches!(self.phase, Phase::Approved(_))
     }
 
     /// Messages that were taken up and that no step has answered yet.

@@ -14,7 +14,7 @@ pub(crate) fn run(bench: &mut Bench) {
     let tool = bench.extension.tools(&bridge()).next().unwrap();
     bench.lathe(Measure::ToolCall, move |iterations| {
         let tool = tool.clone();
-        let context = CallContext::new("s", "request", 0, "call", CancellationToken::new(), |_| {});
+        let context = CallContext::new("s", "request", "m", 0, "call", CancellationToken::new(), |_| {});
         let input = json!({ "text": payload::text() });
         async move {
             let begun = Instant::now();

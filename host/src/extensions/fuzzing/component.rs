@@ -64,7 +64,7 @@ async fn call(extension: &Arc<Extension>) {
     const TOOLS: usize = 2;
     let bridge: Arc<dyn Bridge> = Arc::new(NoBridge);
     for tool in extension.tools(&bridge).take(TOOLS) {
-        let call = CallContext::new("s", "r", 0, "c", CancellationToken::new(), drop);
+        let call = CallContext::new("s", "r", "m", 0, "c", CancellationToken::new(), drop);
         // An error of the guest's is as good an answer as any.
         let _ = tool.execute(json!({}), &call).await;
     }

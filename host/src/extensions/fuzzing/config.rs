@@ -9,6 +9,7 @@ use super::{Line, lines};
 use crate::extensions::bindings::exports::lathe::extension::hooks as wit;
 use crate::extensions::bindings::lathe::extension::types::ToolChoice;
 use crate::extensions::grant::Grant;
+use crate::hooks::Stash;
 use crate::hooks::{Dispatcher, HookError, StepContext, Subscriber, ToolCallContext, ToolResultContext};
 use crate::turn::{
     Answer, AnswerPart, Assembly, Effect, FinishReason, ModelMessage, Outcome, Role, ToolCall,
@@ -58,7 +59,7 @@ async fn turn(dispatcher: &Dispatcher) -> Result<(), HookError> {
             Effect::Assemble => Outcome::Assembled(Box::new(assembly())),
             Effect::BeforeTurn => {
                 let (config, provenance) =
-                    dispatcher.before_turn(turn.start(), turn.assembly(), &cancelled).await?;
+                    dispatcher.before_turn(turn.start(), turn.assembly(), &Stash::default(), &cancelled).await?;
                 Outcome::TurnConfigured(Box::new(config), provenance)
             }
             Effect::BeforeStep => {

@@ -1,0 +1,59 @@
+//! Conversations that are too long for the model (`think.md` §4.7).
+
+use super::{TurnDriver, compact};
+use crate::turn::{Answer, Outcome, UiMessage, truncate_older};
+
+impl TurnDriver {
+    /// The provider has refused a request as too long: the conversation is shortened and the request made again, as long
+    /// as that helps.
+    pub(super) async fn overflowed(&mut self, error: String) -> Outcome {
+        if self.overflows >= self.setup.overflow.max_retries {
+            return Outcome::Overflowed(error);
+        }
+        self.overflows += 1;
+        match self.compacted("overflow").await {
+            Some(outcome) => {
+                // A turn that begins again opens its stream again.
+                self.started &= !self.machine.steps().is_empty();
+                outcome
+            }
+            None => Outcome::Overflowed(error),
+        }
+    }
+
+    /// Shortens the conversation if the last step was nearly as large as the model takes.
+    pub(super) async fn compact_ahead(&mut self) -> Option<Outcome> {
+        let proactive = self.setup.overflow.proactive.as_ref()?;
+        let usage = self.machine.steps().last()?.answer.usage;
+        let tokens = usage.input_tokens.or(usage.total_tokens)?;
+        if self.compactions >= proactive.max_compactions || !proactive.is_reached(tokens) {
+            return None;
+        }
+        // One that shortens nothing counts too: it would be as useless before the next step.
+        self.compactions += 1;
+        self.compacted("proactive").await
+    }
+
+    /// Shortens the conversation; none if it did not get shorter.
+    async fn compacted(&self, reason: &'static str) -> Option<Outcome> {
+        let session = &self.conversation.name;
+        let shortened = match compact(&self.setup, session).await {
+            Ok(shortened) => shortened,
+            Err(error) => {
+                tracing::warn!(session, "a conversation could not be shortened: {error}");
+                false
+            }
+        };
+        let request_id = &self.machine.start().request_id;
+        self.events.chat(ChatEvent::ContextCompacted { reason, shortened, request_id: request_id.clone() });
+        if !shortened {
+            return None;
+        }
+        let mut history = match self.setup.store.messages(session).await {
+            Ok(history) => history,
+            Err(error) => return Some(Outcome::Failed(error.to_string())),
+        };
+        truncate_older(&mut history);
+        Some(Outcome::Compacted(history.iter().flat_map(UiMessage::to_model).collect()))
+    }
+}

@@ -1,0 +1,117 @@
+//! Which process has a session's turns: one writer at a time, however many processes have the file open.
+
+use std::collections::HashMap;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension};
+use uuid::Uuid;
+
+use super::{StoreError, messages};
+
+/// This process, as the holder of sessions of one database: a file that it keeps locked as long as it lives. The system lets
+/// go of the lock when it dies, however it dies.
+#[derive(Debug)]
+pub(super) struct Holder {
+    /// The file's name: the process and a number of its own.
+    name: String,
+    folder: PathBuf,
+    /// How often each session is held.
+    held: Mutex<HashMap<String, usize>>,
+    /// Locked until it is dropped.
+    _file: File,
+}
+
+impl Holder {
+    /// Of a database. Stores that one process opens of one file are one holder.
+    pub(super) fn new(database: &Path) -> std::io::Result<Arc<Self>> {
+        static HOLDERS: Mutex<Option<HashMap<PathBuf, Weak<Holder>>>> = Mutex::new(None);
+        let database = database.canonicalize()?;
+        let mut holders = HOLDERS.lock();
+        let holders = holders.get_or_insert_default();
+        holders.retain(|_, holder| holder.strong_count() > 0);
+        if let Some(holder) = holders.get(&database).and_then(Weak::upgrade) {
+            return Ok(holder);
+        }
+        let folder = database.with_extension("locks");
+        std::fs::create_dir_all(&folder)?;
+        sweep(&folder);
+        let (name, file) = loop {
+            let name = format!("process {} {}", std::process::id(), Uuid::now_v7().simple());
+            let file = File::create(folder.join(&name))?;
+            file.lock()?;
+            // Another process may have swept it away before it was locked.
+            if folder.join(&name).exists() {
+                break (name, file);
+            }
+        };
+        let holder = Arc::new(Self { name, folder, held: Mutex::default(), _file: file });
+        holders.insert(database, Arc::downgrade(&holder));
+        Ok(holder)
+    }
+
+    /// Takes a session, also from a process that is dead.
+    pub(super) fn take(&self, connection: &Connection, session: &str) -> Result<(), StoreError> {
+        let (session_id, _) = messages::place(connection, session)?;
+        let holder: Option<String> = connection
+            .prepare_cached("SELECT holder FROM sessions WHERE id = ?")?
+            .query_row([session_id], |row| row.get(0))
+            .optional()?
+            .flatten();
+        match holder {
+            Some(holder) if holder == self.name => {}
+            Some(holder) if is_locked(&self.folder.join(&holder)) => {
+                let holder = holder.rsplit_once(' ').map_or(&*holder, |(process, _)| process).to_owned();
+                return Err(StoreError::Held { session: session.to_owned(), holder });
+            }
+            _ => {
+                connection
+                    .prepare_cached("UPDATE sessions SET holder = ? WHERE id = ?")?
+                    .execute((&self.name, session_id))?;
+            }
+        }
+        *self.held.lock().entry(session.to_owned()).or_default() += 1;
+        Ok(())
+    }
+
+    /// Lets go of a session.
+    pub(super) fn release(&self, connection: &Connection, session: &str) -> Result<(), StoreError> {
+        {
+            let mut held = self.held.lock();
+            match held.get_mut(session) {
+                Some(times) if *times > 1 => {
+                    *times -= 1;
+                    return Ok(());
+                }
+                _ => drop(held.remove(session)),
+            }
+        }
+        connection
+            .prepare_cached("UPDATE sessions SET holder = NULL WHERE name = ? AND holder = ?")?
+            .execute((session, &self.name))?;
+        Ok(())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.folder.join(&self.name));
+    }
+}
+
+fn is_locked(file: &Path) -> bool {
+    // What cannot be opened is gone, and so is its process.
+    File::open(file).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Removes the files of the dead.
+fn sweep(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        if !is_locked(&entry.path()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
