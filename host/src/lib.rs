@@ -15,6 +15,7 @@ pub mod extensions;
 pub mod hooks;
 pub mod logs;
 pub mod model;
+pub mod session;
 pub mod store;
 pub mod tools;
 pub mod turn;

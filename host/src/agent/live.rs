@@ -7,6 +7,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::compact::Compaction;
 use super::concurrency::{Concurrency, Submissions};
 use super::continuation::Continuation;
 use super::stream::{Skipped, TurnResult, TurnStream};
@@ -31,6 +32,7 @@ pub(super) struct Live {
     pub(super) concurrency: Concurrency,
     pub(super) submissions: Submissions,
     pub(super) continuation: Continuation,
+    pub(super) compaction: Compaction,
     pub(super) watchers: broadcast::Sender<SessionEvent>,
     /// The turns that run or wait, by their ids.
     running: Mutex<HashMap<String, CancellationToken>>,
@@ -88,6 +90,7 @@ impl Live {
             concurrency,
             submissions: Submissions::default(),
             continuation: Continuation::default(),
+            compaction: Compaction::default(),
             watchers: broadcast::channel(WATCHED).0,
             running: Mutex::default(),
         }
@@ -196,6 +199,7 @@ impl Live {
                 // The next turn may begin while the hooks hear of this one's end.
                 tokio::spawn(async move {
                     SCOPE.scope(Scope::Response, ended.tell(nested)).await;
+                    live.compact_if_due().await;
                     live.ended(TurnResult::of(&ended), done);
                 });
             })

@@ -1,6 +1,7 @@
 //! What an embedder sees: an agent, its sessions, and the turns in them.
 
 mod builder;
+mod compact;
 mod concurrency;
 mod continuation;
 mod error;
