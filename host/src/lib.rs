@@ -16,6 +16,7 @@ pub mod hooks;
 pub mod logs;
 pub mod model;
 pub mod recovery;
+pub mod session;
 pub mod store;
 pub mod tools;
 pub mod turn;

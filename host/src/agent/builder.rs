@@ -4,14 +4,16 @@ use std::time::Duration;
 use parking_lot::RwLock;
 
 use super::{Agent, BuildError, Concurrency};
-use crate::driver::{Active, FindModel, QueueMode, Setup, StoreBridge};
+use crate::driver::{Active, FindModel, ModelSummarizer, QueueMode, Setup, StoreBridge};
 use crate::extensions::{Bridge, Extension};
 use crate::hooks::Hooks;
 use crate::logs::Logs;
 use crate::model::{DemoModel, LanguageModel};
 use crate::recovery::{ChatRecovery, ContextOverflow};
+use crate::session::{Compactor, SummaryCompactor, TokenCounter, estimate_tokens};
 use crate::store::Store;
 use crate::tools::{Tool, ToolSet};
+use crate::turn::UiMessage;
 
 /// The most steps of a turn, unless set.
 pub const MAX_STEPS: u32 = 10;
@@ -35,6 +37,9 @@ pub struct AgentBuilder {
     hooks: Vec<Arc<dyn Hooks>>,
     extensions: Vec<Arc<Extension>>,
     logs: Option<Logs>,
+    compactor: Option<Arc<dyn Compactor>>,
+    compact_after: Option<u64>,
+    token_counter: Arc<TokenCounter>,
     store: Arc<dyn Store>,
 }
 
@@ -58,6 +63,9 @@ impl AgentBuilder {
             hooks: Vec::new(),
             extensions: Vec::new(),
             logs: None,
+            compactor: None,
+            compact_after: None,
+            token_counter: Arc::new(estimate_tokens),
             store,
         }
     }
@@ -188,6 +196,28 @@ impl AgentBuilder {
         self
     }
 
+    /// Says what a conversation is shortened to; a [`SummaryCompactor`] that asks the agent's model unless set.
+    #[must_use]
+    pub fn compaction(mut self, compactor: Arc<dyn Compactor>) -> Self {
+        self.compactor = Some(compactor);
+        self
+    }
+
+    /// Shortens a conversation when a turn has ended and it has about that many tokens; never unless set. One that is as
+    /// short as it can be stays so: that is warned of once.
+    #[must_use]
+    pub fn compact_after(mut self, tokens: u64) -> Self {
+        self.compact_after = Some(tokens);
+        self
+    }
+
+    /// Counts the tokens of messages; [`estimate_tokens`] unless set.
+    #[must_use]
+    pub fn token_counter(mut self, count: impl Fn(&[UiMessage]) -> u64 + Send + Sync + 'static) -> Self {
+        self.token_counter = Arc::new(count);
+        self
+    }
+
     /// Builds it.
     ///
     /// # Errors
@@ -200,6 +230,10 @@ impl AgentBuilder {
             reserve.add(tool)?;
         }
         let active = Active::new(&self.tools, &reserve, self.extensions, &bridge)?;
+        let compactor = self.compactor.unwrap_or_else(|| {
+            let summarizer = Arc::new(ModelSummarizer(self.model.clone()));
+            Arc::new(SummaryCompactor::new(summarizer).token_counter(self.token_counter.clone()))
+        });
         let setup = Setup {
             model: self.model,
             models: self.models,
@@ -214,6 +248,9 @@ impl AgentBuilder {
             steering: self.steering,
             follow_ups: self.follow_ups,
             hooks: self.hooks.into(),
+            compactor,
+            compact_after: self.compact_after,
+            token_counter: self.token_counter,
             store: self.store,
             bridge,
             active: RwLock::new(Arc::new(active)),

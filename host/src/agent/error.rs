@@ -1,4 +1,5 @@
 use crate::hooks::HookError;
+use crate::session::CompactionError;
 use crate::store::StoreError;
 use crate::tools::NameTaken;
 
@@ -39,6 +40,9 @@ pub enum EntryError {
         "session \"{0}\" is inside a turn: a turn that waits for another one of its session never ends; use `steer`, `follow_up` or `add_messages`"
     )]
     InsideTurn(String),
+    /// The conversation could not be shortened.
+    #[error(transparent)]
+    Compaction(#[from] CompactionError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::compact::Compaction;
 use super::concurrency::{Concurrency, Submissions};
 use super::continuation::Continuation;
 use super::recover::Verdict;
@@ -36,6 +37,7 @@ pub(super) struct Live {
     pub(super) concurrency: Concurrency,
     pub(super) submissions: Submissions,
     pub(super) continuation: Continuation,
+    pub(super) compaction: Compaction,
     pub(super) watchers: broadcast::Sender<SessionEvent>,
     /// Set once what an earlier process has left is taken up.
     pub(super) resumed: OnceCell<()>,
@@ -101,6 +103,7 @@ impl Live {
             concurrency,
             submissions: Submissions::default(),
             continuation: Continuation::default(),
+            compaction: Compaction::default(),
             watchers: broadcast::channel(WATCHED).0,
             resumed: OnceCell::new(),
             submitting: AtomicBool::new(false),
@@ -220,13 +223,11 @@ impl Live {
         self.turns.admit(move |current, slot| {
             Box::pin(async move {
                 let request_id = admission.request_id.clone();
-                let plan = if current {
-                    plan(live.clone(), admission).await
-                } else {
-                    Plan::Skip(Skipped::Reset)
-                };
+                let plan =
+                    if current { plan(live.clone(), admission).await } else { Plan::Skip(Skipped::Reset) };
                 let scope = Scope::Turn(live.address());
-                let ended = match SCOPE.scope(scope, live.clone().run(&request_id, plan, sender, token)).await {
+                let ended = match SCOPE.scope(scope, live.clone().run(&request_id, plan, sender, token)).await
+                {
                     Ok(ended) => ended,
                     Err(over) => {
                         drop(slot);
@@ -237,6 +238,7 @@ impl Live {
                 // The next turn may begin while the hooks hear of this one's end.
                 tokio::spawn(async move {
                     SCOPE.scope(Scope::Response, ended.tell(nested)).await;
+                    live.compact_if_due().await;
                     let last = &ended.machine.start().request_id;
                     live.ended(last, TurnResult { request_id, ..TurnResult::of(&ended) }, done);
                 });

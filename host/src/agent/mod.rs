@@ -1,6 +1,7 @@
 //! What an embedder sees: an agent, its sessions, and the turns in them.
 
 mod builder;
+mod compact;
 mod concurrency;
 mod continuation;
 mod error;
@@ -20,7 +21,9 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-pub use crate::driver::{ChatEvent, QueueMode, RecoveryEvent, Retry, SessionEvent, TranscriptEvent, TurnEvent};
+pub use crate::driver::{
+    ChatEvent, QueueMode, RecoveryEvent, Retry, SessionEvent, TranscriptEvent, TurnEvent,
+};
 pub use builder::{AgentBuilder, MAX_STEPS};
 pub use concurrency::Concurrency;
 pub use error::{AnswerError, BuildError, EntryError, SessionError};

@@ -43,6 +43,16 @@ impl Session {
         Ok(self.live.messages().await?)
     }
 
+    /// Shortens the conversation, as [`AgentBuilder::compaction`](super::AgentBuilder::compaction) says; true if it got
+    /// shorter. A turn that runs goes on with what it began with.
+    ///
+    /// # Errors
+    ///
+    /// If the summary cannot be written, or the store fails.
+    pub async fn compact(&self) -> Result<bool, EntryError> {
+        Ok(self.live.compact().await?)
+    }
+
     /// What happens in the session from now on, in all its turns, as long as somebody holds it. Whoever reads too slowly
     /// misses events.
     #[must_use]

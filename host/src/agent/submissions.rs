@@ -211,7 +211,9 @@ impl Live {
                 }
                 loop {
                     match events.recv().await {
-                        Ok(SessionEvent::TurnEnded { .. }) | Err(broadcast::error::RecvError::Lagged(_)) => break,
+                        Ok(SessionEvent::TurnEnded { .. }) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                            break;
+                        }
                         Ok(_) => {}
                         Err(broadcast::error::RecvError::Closed) => return Ok(()),
                     }
@@ -226,10 +228,8 @@ impl Live {
     }
 
     fn begin_submission(self: &Arc<Self>, submission: &Submission) {
-        let admission = Admission {
-            request_id: submission.request_id.clone(),
-            ..Admission::new(Trigger::Submission)
-        };
+        let admission =
+            Admission { request_id: submission.request_id.clone(), ..Admission::new(Trigger::Submission) };
         let messages = submission.messages.clone();
         let turn = self.admit(admission, move |live, admission| {
             Box::pin(async move {
@@ -256,5 +256,4 @@ impl Live {
 }
 
 /// Of a submission whose turn has begun in an earlier process and has left no trace of its end.
-const UNKNOWN: &str =
-    "the process died after this submission's turn had begun, and nothing says how it ended; it is not run again";
+const UNKNOWN: &str = "the process died after this submission's turn had begun, and nothing says how it ended; it is not run again";

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Done;
 use super::problem::Problem;
 use super::style::{BAD, DOUBTFUL, bold, clean, clip, dim};
-use crate::agent::{TurnEvent, TurnResult};
+use crate::agent::{ChatEvent, TurnEvent, TurnResult};
 use crate::config::Config;
 use crate::extensions::Loaded;
 use crate::hooks::{HookCall, ToolCost};
@@ -113,11 +113,30 @@ impl Printer {
             | TurnEvent::ToolCost(_)
             | TurnEvent::Health(_)
             | TurnEvent::Transcript(_) => Ok(()),
+            TurnEvent::Chat(event) => {
+                self.chat(event);
+                Ok(())
+            }
             TurnEvent::Retry(retry) => {
                 let seconds = f64::from(u32::try_from(retry.delay_ms).unwrap_or(u32::MAX)) / 1e3;
                 self.note(&format!("{}; attempt {} in {seconds:.1} s", retry.error, retry.attempt));
                 Ok(())
             }
+        }
+    }
+
+    /// What the user should know of a turn that was cut off.
+    fn chat(&mut self, event: &ChatEvent) {
+        match event {
+            ChatEvent::StreamStalled { timeout_ms, .. } => {
+                self.note(&format!("nothing came for {timeout_ms} ms"));
+            }
+            ChatEvent::RecoveryScheduled(_) => self.note("the model has failed; trying again"),
+            ChatEvent::RecoveryAttempt(_) => self.note("going on with an answer that was interrupted"),
+            ChatEvent::ContextCompacted { shortened: true, .. } => {
+                self.note("the conversation was too long for the model and has been shortened");
+            }
+            _ => {}
         }
     }
 

@@ -9,9 +9,7 @@ use super::{ChatEvent, Retry, TurnDriver, TurnEvent, stream};
 use crate::hooks::{ChatErrorContext, HookError, StepFinishContext};
 use crate::model::{LanguageModel, ModelError, ModelErrorKind};
 use crate::recovery::{Interruption, is_context_overflow};
-use crate::turn::{
-    Answer, ChatStage, Chunk, ErrorClass, FinishReason, ModelCall, Outcome, StepRecord,
-};
+use crate::turn::{Answer, ChatStage, Chunk, ErrorClass, FinishReason, ModelCall, Outcome, StepRecord};
 
 /// New attempts at a request that failed for a passing reason, unless the turn's config says otherwise (AI SDK
 /// `maxRetries`).

@@ -128,7 +128,9 @@ impl TurnDriver {
             let tool = self.input.active.all_tools.get(&tool.tool_name);
             tool.is_some_and(|tool| tool.definition().replay == Replay::Safe)
         };
-        self.input.start.trigger == Trigger::RecoveryContinue && tool.state == ToolState::InputAvailable && safe()
+        self.input.start.trigger == Trigger::RecoveryContinue
+            && tool.state == ToolState::InputAvailable
+            && safe()
     }
 
     async fn put_all(&self, messages: &[UiMessage]) -> Result<(), StoreError> {

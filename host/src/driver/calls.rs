@@ -11,9 +11,7 @@ use super::{TurnDriver, tools};
 use crate::hooks::{HookError, ToolCallContext, ToolResultContext};
 use crate::store::StoreError;
 use crate::tools::CallContext;
-use crate::turn::{
-    Answer, Chunk, Json, Outcome, ToolCall, ToolOutput, ToolRecord, ToolRun, ToolState,
-};
+use crate::turn::{Answer, Chunk, Json, Outcome, ToolCall, ToolOutput, ToolRecord, ToolRun, ToolState};
 
 impl TurnDriver {
     pub(super) async fn before_tool_call(&mut self, call: ToolCall, input: Json) -> Outcome {

@@ -54,7 +54,10 @@ impl Journal {
                 tokio::time::sleep(WAIT).await;
                 if let Err(error) = own.flush().await {
                     // The next thing that must be stored fails the turn.
-                    tracing::warn!(session = own.session, "what a turn has shown could not be stored: {error}");
+                    tracing::warn!(
+                        session = own.session,
+                        "what a turn has shown could not be stored: {error}"
+                    );
                 }
             }
         });

@@ -1,7 +1,7 @@
 //! Conversations that are too long for the model (`think.md` §4.7).
 
-use super::{TurnDriver, compact};
-use crate::turn::{Answer, Outcome, UiMessage, truncate_older};
+use super::{ChatEvent, TurnDriver, compact};
+use crate::turn::{Outcome, UiMessage, truncate_older};
 
 impl TurnDriver {
     /// The provider has refused a request as too long: the conversation is shortened and the request made again, as long

@@ -7,6 +7,7 @@ use crate::extensions::{Bridge, Extension, Services};
 use crate::hooks::{Dispatcher, Hooks};
 use crate::model::LanguageModel;
 use crate::recovery::{ChatRecovery, ContextOverflow};
+use crate::session::{Compactor, TokenCounter};
 use crate::store::Store;
 use crate::tools::{NameTaken, Tool, ToolSet};
 
@@ -35,6 +36,11 @@ pub(crate) struct Setup {
     pub(crate) steering: QueueMode,
     pub(crate) follow_ups: QueueMode,
     pub(crate) hooks: Arc<[Arc<dyn Hooks>]>,
+    /// Says what a conversation is shortened to.
+    pub(crate) compactor: Arc<dyn Compactor>,
+    /// The tokens at which a conversation is shortened after a turn; none for never.
+    pub(crate) compact_after: Option<u64>,
+    pub(crate) token_counter: Arc<TokenCounter>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) bridge: Arc<dyn Bridge>,
     /// What the next turn to begin takes.

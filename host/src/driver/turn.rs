@@ -11,8 +11,8 @@ use tracing::{Instrument, Span};
 use super::journal::Journal;
 use super::{Conversation, EventSender, Setup, TurnEvent, TurnInput};
 use crate::hooks::{
-    ChatErrorContext, ChatResponseContext, ChunkContext, Dispatcher, HookError, NextStepContext, StepContext,
-    Stash, StepFinishContext,
+    ChatErrorContext, ChatResponseContext, ChunkContext, Dispatcher, HookError, NextStepContext, Stash,
+    StepContext, StepFinishContext,
 };
 use crate::recovery::Interruption;
 use crate::store::{JournalChange, StoreError, TurnRecord};
@@ -138,7 +138,9 @@ impl TurnDriver {
                 Effect::Finished(mut end) => {
                     end.error = self.error_text.take().or(end.error);
                     let interrupted = self.interruption.map(|why| (why, self.record()));
-                    if interrupted.is_some() && let Err(error) = self.journal.flush().await {
+                    if interrupted.is_some()
+                        && let Err(error) = self.journal.flush().await
+                    {
                         tracing::error!("what an interrupted turn has shown could not be stored: {error}");
                     }
                     let (machine, message, dispatcher) = (self.machine, self.stored, self.dispatcher);
@@ -199,8 +201,10 @@ impl TurnDriver {
     }
 
     async fn before_turn(&mut self) -> Outcome {
-        let asked =
-            self.dispatcher.before_turn(self.machine.start(), self.machine.assembly(), &self.stash, &self.cancel).await;
+        let asked = self
+            .dispatcher
+            .before_turn(self.machine.start(), self.machine.assembly(), &self.stash, &self.cancel)
+            .await;
         if self.stash.get().is_some() {
             let change = JournalChange::Begin(Box::new(self.record()));
             if let Err(error) = self.journal.commit(Vec::new(), None, change).await {
@@ -263,7 +267,9 @@ impl TurnDriver {
     async fn finish_step(&self) -> Outcome {
         let Some(step) = self.machine.steps().last() else { return Outcome::Failed(NO_STEP.into()) };
         // Results are kept before the next step is built on them.
-        if !step.records.is_empty() && let Err(error) = self.journal.flush().await {
+        if !step.records.is_empty()
+            && let Err(error) = self.journal.flush().await
+        {
             return Outcome::Failed(error.to_string());
         }
         let shown = self.show(Chunk::FinishStep {

@@ -199,7 +199,7 @@ impl From<&ChatResponseSnapshot> for wit::ChatResponseSnapshot {
                 TurnStatus::Error => wit::TurnStatus::Error,
                 TurnStatus::Aborted | TurnStatus::Skipped | TurnStatus::Interrupted => {
                     wit::TurnStatus::Aborted
-                },
+                }
             },
             error: from.error.clone(),
             text: from.text.clone(),

@@ -8,8 +8,8 @@ use super::panic::{caught, panic_message};
 use super::snapshot::count;
 use super::{
     ChatErrorContext, ChatErrorSnapshot, ChatResponseContext, ChatResponseSnapshot, ChunkContext,
-    ChunkSnapshot, Events, Hook, HookError, Hooks, NextStepContext, Observation, StepContext,
-    StepFinishContext, StepFinishSnapshot, StepSnapshot, Stash, Subscriber, ToolCallContext, ToolCallSnapshot,
+    ChunkSnapshot, Events, Hook, HookError, Hooks, NextStepContext, Observation, Stash, StepContext,
+    StepFinishContext, StepFinishSnapshot, StepSnapshot, Subscriber, ToolCallContext, ToolCallSnapshot,
     ToolResultContext, ToolResultSnapshot, TurnContext, TurnSnapshot,
 };
 use crate::turn::{

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use super::panic::caught;
 use super::{HookResult, Hooks};
-use crate::turn::{
-    ExhaustedReason, Json, RecoveryKind, SubmissionStatus, ToolDefinition, UiMessage, UiPart,
-};
+use crate::turn::{ExhaustedReason, Json, RecoveryKind, SubmissionStatus, ToolDefinition, UiMessage, UiPart};
+use parking_lot::Mutex;
 
 /// What a turn keeps for its recovery: set from `before_turn`, shown to `on_chat_recovery` (Think's `stash`).
 #[derive(Clone, Debug, Default)]

@@ -58,19 +58,10 @@ mod tests {
             "Anthropic, with max_tokens",
             "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000, decrease input length or `max_tokens` and try again",
         ),
-        (
-            "Gemini",
-            "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
-        ),
+        ("Gemini", "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)."),
         ("Bedrock", "ValidationException: Input is too long for requested model."),
-        (
-            "xAI",
-            "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-        ),
-        (
-            "Groq",
-            "Please reduce the length of the messages or completion. (code: context_length_exceeded)",
-        ),
+        ("xAI", "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+        ("Groq", "Please reduce the length of the messages or completion. (code: context_length_exceeded)"),
         (
             "OpenRouter",
             "This endpoint's maximum context length is 163840 tokens. However, you requested about 200105 tokens",
@@ -82,9 +73,15 @@ mod tests {
         ("Ollama", "prompt too long; exceeded max context length by 120 tokens"),
         ("Mistral", "Prompt contains 40960 tokens, too large for model with 32768 maximum context length"),
         ("vLLM", "The decoder prompt (length 9000) is longer than the maximum context length of 8192."),
-        ("Cohere", "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer inputs."),
+        (
+            "Cohere",
+            "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer inputs.",
+        ),
         ("Copilot", "prompt token count of 132000 exceeds the limit of 128000 tokens"),
-        ("Workers AI", "The estimated number of input and maximum output tokens exceeded this model context window limit (24000)."),
+        (
+            "Workers AI",
+            "The estimated number of input and maximum output tokens exceeded this model context window limit (24000).",
+        ),
     ];
 
     #[test]

@@ -148,7 +148,9 @@ pub(super) fn append(
         .optional()?;
     if let Some(number) = number {
         connection
-            .prepare_cached("INSERT OR REPLACE INTO turn_chunks (turn_number, pack, chunks) VALUES (?, ?, ?)")?
+            .prepare_cached(
+                "INSERT OR REPLACE INTO turn_chunks (turn_number, pack, chunks) VALUES (?, ?, ?)",
+            )?
             .execute((number, pack, chunks))?;
     }
     Ok(())
@@ -163,7 +165,13 @@ pub(super) fn unfinished(connection: &Connection, session: &str) -> Result<Vec<U
     )?;
     let rows = statement.query_map([session], |row| {
         let (work, created_at): (i64, i64) = (row.get(3)?, row.get(4)?);
-        Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?, work.unsigned_abs(), created_at.unsigned_abs()))
+        Ok((
+            row.get(0)?,
+            row.get::<_, String>(1)?,
+            row.get(2)?,
+            work.unsigned_abs(),
+            created_at.unsigned_abs(),
+        ))
     })?;
     let mut turns = Vec::new();
     for row in rows {
@@ -173,7 +181,9 @@ pub(super) fn unfinished(connection: &Connection, session: &str) -> Result<Vec<U
                 let chunks = chunks(connection, number)?;
                 turns.push(Unfinished { record, begun, chunks, work, created_at });
             }
-            Err(error) => tracing::error!(session, "an interrupted turn cannot be read and is left alone: {error}"),
+            Err(error) => {
+                tracing::error!(session, "an interrupted turn cannot be read and is left alone: {error}")
+            }
         }
     }
     Ok(turns)

@@ -2,24 +2,62 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Incoming, LastRequest, Received, StoreError, TurnRecord, journal};
+use super::{Incoming, LastRequest, Received, StoreError, TurnRecord, compaction, journal};
 use crate::turn::{TurnStart, UiMessage, UiRole};
 
 /// A message's id, and its text in JSON.
 pub(super) type Row = (String, String);
 
+/// From the last message back to the first, or as far as so many bytes go; where a summary stands for a range that ends
+/// here, the longest one, on from before that range.
+///
 /// `CROSS JOIN` has the path looked up in the messages, never the other way round: SQLite would go through the messages of
 /// all sessions.
-const ROWS: &str = "WITH RECURSIVE path (number) AS ( \
+const SHOWN: &str = "WITH RECURSIVE path (number, start, bytes) AS ( \
+         SELECT leaf_number, \
+             coalesce((SELECT min(from_number) FROM compactions WHERE to_number = leaf_number), leaf_number), 0 \
+         FROM sessions WHERE name = ?1 AND leaf_number IS NOT NULL \
+         UNION ALL SELECT previous.number, \
+             coalesce((SELECT min(from_number) FROM compactions WHERE to_number = previous.number), previous.number), \
+             bytes + coalesce( \
+                 (SELECT octet_length(summary) FROM compactions WHERE to_number = path.number AND from_number = start), \
+                 octet_length(first.body)) \
+         FROM path CROSS JOIN messages AS first ON first.number = start \
+             CROSS JOIN messages AS previous ON previous.number = first.parent_number \
+         WHERE bytes <= ?2) \
+     SELECT coalesce(summary_id, message_id), coalesce(summary, body) \
+     FROM path CROSS JOIN messages USING (number) LEFT JOIN compactions ON to_number = number AND from_number = start \
+     WHERE bytes = 0 OR bytes + octet_length(coalesce(summary, body)) <= ?2 ORDER BY number";
+
+/// As they are stored.
+const PATH: &str = "WITH RECURSIVE path (number) AS ( \
          SELECT leaf_number FROM sessions WHERE name = ? AND leaf_number IS NOT NULL \
          UNION ALL SELECT parent_number FROM path CROSS JOIN messages USING (number) \
          WHERE parent_number IS NOT NULL) \
      SELECT message_id, body FROM path CROSS JOIN messages USING (number) ORDER BY number";
 
-pub(super) fn rows(connection: &Connection, session: &str) -> Result<Vec<Row>, StoreError> {
-    let mut statement = connection.prepare_cached(ROWS)?;
-    let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+/// What is read of a conversation.
+#[derive(Clone, Copy)]
+pub(super) enum Window {
+    /// What summaries stand for is left out; of the rest, the last so many bytes.
+    Shown(Option<u64>),
+    /// All of it, and no summary.
+    Stored,
+}
+
+pub(super) fn rows(connection: &Connection, session: &str, window: Window) -> Result<Vec<Row>, StoreError> {
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let rows = match window {
+        Window::Shown(bytes) => {
+            let bytes = bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or(i64::MAX);
+            let mut statement = connection.prepare_cached(SHOWN)?;
+            statement.query_map((session, bytes), row)?.collect::<Result<_, _>>()?
+        }
+        Window::Stored => {
+            connection.prepare_cached(PATH)?.query_map([session], row)?.collect::<Result<_, _>>()?
+        }
+    };
+    Ok(rows)
 }
 
 pub(super) fn parse(session: &str, rows: &[Row]) -> Result<Vec<UiMessage>, StoreError> {
@@ -28,14 +66,18 @@ pub(super) fn parse(session: &str, rows: &[Row]) -> Result<Vec<UiMessage>, Store
         .collect()
 }
 
+/// The JSON in which a message is stored.
+pub(super) fn body(session: &str, message: &UiMessage) -> Result<String, StoreError> {
+    serde_json::to_string(message).map_err(|error| unreadable(session, message.id.clone(), &error))
+}
+
 pub(super) fn put(
     connection: &Connection,
     session: &str,
     message: &UiMessage,
     parent: Option<&str>,
 ) -> Result<(), StoreError> {
-    let body =
-        serde_json::to_string(message).map_err(|error| unreadable(session, message.id.clone(), &error))?;
+    let body = body(session, message)?;
     let role = match message.role {
         UiRole::System => "system",
         UiRole::User => "user",
@@ -52,11 +94,7 @@ pub(super) fn put(
         None => leaf,
         Some(parent) => {
             let missing = || StoreError::Parent { session: session.to_owned(), parent: parent.to_owned() };
-            let number: Option<i64> = connection
-                .prepare_cached("SELECT number FROM messages WHERE session_id = ? AND message_id = ?")?
-                .query_row((session_id, parent), |row| row.get(0))
-                .optional()?;
-            Some(number.ok_or_else(missing)?)
+            Some(compaction::number(connection, session_id, parent)?.ok_or_else(missing)?)
         }
     };
     let number = connection
@@ -100,7 +138,10 @@ pub(super) fn receive(
     session: &str,
     incoming: Incoming,
 ) -> Result<Received, StoreError> {
-    let stored = (incoming.reconcile)(&parse(session, &rows(connection, session)?)?);
+    // A client may have a copy from before a summary took the place of some of it.
+    let mut known = rows(connection, session, Window::Stored)?;
+    known.extend(compaction::summaries(connection, session)?);
+    let stored = (incoming.reconcile)(&parse(session, &known)?);
     for message in &stored {
         put(connection, session, message, None)?;
     }
@@ -128,10 +169,22 @@ mod tests {
     fn no_session_pays_for_the_messages_of_others() {
         let mut connection = Connection::open_in_memory().unwrap();
         schema::migrate(&mut connection).unwrap();
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {ROWS}")).unwrap();
-        let steps: Vec<String> =
-            plan.query_map(["s"], |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap();
-        assert!(!steps.iter().any(|step| step.starts_with("SCAN messages")), "{steps:?}");
-        assert_eq!(steps.iter().filter(|step| step.starts_with("SEARCH messages")).count(), 2, "{steps:?}");
+        for (query, lookups) in [(SHOWN, 3), (PATH, 2)] {
+            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {query}")).unwrap();
+            // A parameter that is not bound is null.
+            let mut rows = plan.raw_query();
+            let mut steps: Vec<String> = Vec::new();
+            while let Some(row) = rows.next().unwrap() {
+                steps.push(row.get(3).unwrap());
+            }
+            let scans = |step: &String| step.starts_with("SCAN") && step != "SCAN path";
+            assert!(!steps.iter().any(scans), "{steps:?}");
+            let searches = steps.iter().filter(|step| {
+                ["messages", "first", "previous"]
+                    .iter()
+                    .any(|name| step.starts_with(&format!("SEARCH {name}")))
+            });
+            assert_eq!(searches.count(), lookups, "{steps:?}");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! What outlives a process: conversations with their context blocks, and what extensions keep.
 //!
-//! May use `turn` for messages. Knows nothing of hooks, extensions or models.
+//! May use `turn` for messages and `session` for what stands for many of them. Knows nothing of hooks, extensions or models.
 
+mod compaction;
 mod context;
 mod health;
 mod holder;
@@ -19,9 +20,11 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 pub use journal::{JournalChange, TurnRecord, Unfinished};
+use messages::Window;
 pub use sqlite::SqliteStore;
 pub use submissions::{Added, NewSubmission, Submission};
 
+use crate::session::Compaction;
 use crate::turn::{Json, SubmissionStatus, ToolDefinition, UiMessage};
 
 /// Where conversations and extensions' values are kept. Whatever a method has confirmed is there after a crash of the
@@ -29,8 +32,22 @@ use crate::turn::{Json, SubmissionStatus, ToolDefinition, UiMessage};
 #[async_trait]
 pub trait Store: Send + Sync {
     /// The conversation of a session, oldest first: the branch that ends with the newest message; empty if there is
-    /// none.
+    /// none. Summaries stand in the place of what they are of; see [`compact`](Self::compact).
     async fn messages(&self, session: &str) -> Result<Vec<UiMessage>, StoreError>;
+
+    /// The last messages of the same, as many as have `bytes` together as they are stored; at least one.
+    async fn recent(&self, session: &str, bytes: u64) -> Result<Vec<UiMessage>, StoreError>;
+
+    /// The same as it was said: without summaries, with all that they stand for.
+    async fn path(&self, session: &str) -> Result<Vec<UiMessage>, StoreError>;
+
+    /// Has one message read in the place of a range of the conversation. Nothing is deleted: a branch that begins within
+    /// the range is read with what it comes from. False, and nothing changed, if the conversation would not get shorter.
+    ///
+    /// # Errors
+    ///
+    /// If an end of the range is not in the conversation as it is read now, or they are in the wrong order.
+    async fn compact(&self, session: &str, compaction: &Compaction) -> Result<bool, StoreError>;
 
     /// Adds a message, which becomes the end of the conversation: as an answer to the message with the id `parent`, or
     /// to the last one. A message with an id that is there already replaces that one in its place.
@@ -87,8 +104,12 @@ pub trait Store: Send + Sync {
     async fn incident(&self, session: &str, root: &str) -> Result<(Option<String>, u64), StoreError>;
 
     /// Keeps it, or forgets it.
-    async fn set_incident(&self, session: &str, root: &str, incident: Option<String>)
-    -> Result<(), StoreError>;
+    async fn set_incident(
+        &self,
+        session: &str,
+        root: &str,
+        incident: Option<String>,
+    ) -> Result<(), StoreError>;
 
     /// Adds a submission, unless its id or its key is there.
     async fn submit(&self, session: &str, new: NewSubmission) -> Result<Added, StoreError>;
@@ -261,12 +282,22 @@ pub enum StoreError {
         parent: String,
     },
     /// Another process has the session.
-    #[error("session \"{session}\" is in use by another process ({holder}); end that one, or use another session")]
+    #[error(
+        "session \"{session}\" is in use by another process ({holder}); end that one, or use another session"
+    )]
     Held {
         /// Which.
         session: String,
         /// Who has it.
         holder: String,
+    },
+    /// There is no such message.
+    #[error("session \"{session}\" has no message \"{message}\"")]
+    Missing {
+        /// Where.
+        session: String,
+        /// Which.
+        message: String,
     },
     /// The store was closed, or its thread could not go on.
     #[error("the database is closed")]

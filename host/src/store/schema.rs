@@ -10,6 +10,7 @@ const STEPS: &[M<'_>] = &[
     M::up(include_str!("../../migrations/0004_extension_health.sql")),
     M::up(include_str!("../../migrations/0005_context_blocks.sql")),
     M::up(include_str!("../../migrations/0006_turns.sql")),
+    M::up(include_str!("../../migrations/0007_compactions.sql")),
 ];
 
 /// The version that they lead to.

@@ -5,12 +5,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::Connection;
 
-use super::worker::Worker;
 use super::holder::Holder;
+use super::worker::Worker;
 use super::{
     Added, Incoming, Increment, JournalChange, LastRequest, NewSubmission, Received, Store, StoreError,
-    Submission, Unfinished, context, health, journal, messages, schema, storage, submissions,
+    Submission, Unfinished, Window, compaction, context, health, journal, messages, schema, storage,
+    submissions,
 };
+use crate::session::Compaction;
 use crate::turn::{SubmissionStatus, UiMessage};
 
 /// How long a writer waits for another process to finish. 5 s: a write takes well under a millisecond.
@@ -57,6 +59,12 @@ impl SqliteStore {
         })
     }
 
+    async fn read(&self, session: &str, window: Window) -> Result<Vec<UiMessage>, StoreError> {
+        let name = session.to_owned();
+        let rows = self.worker.read(move |connection| messages::rows(connection, &name, window)).await?;
+        messages::parse(session, &rows)
+    }
+
     /// Closes the file, with everything written into it.
     pub async fn close(&self) {
         self.worker.close().await;
@@ -72,9 +80,20 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn messages(&self, session: &str) -> Result<Vec<UiMessage>, StoreError> {
-        let name = session.to_owned();
-        let rows = self.worker.read(move |connection| messages::rows(connection, &name)).await?;
-        messages::parse(session, &rows)
+        self.read(session, Window::Shown(None)).await
+    }
+
+    async fn recent(&self, session: &str, bytes: u64) -> Result<Vec<UiMessage>, StoreError> {
+        self.read(session, Window::Shown(Some(bytes))).await
+    }
+
+    async fn path(&self, session: &str) -> Result<Vec<UiMessage>, StoreError> {
+        self.read(session, Window::Stored).await
+    }
+
+    async fn compact(&self, session: &str, compaction: &Compaction) -> Result<bool, StoreError> {
+        let (session, compaction) = (session.to_owned(), compaction.clone());
+        self.worker.write(move |connection| compaction::compact(connection, &session, &compaction)).await
     }
 
     async fn put(&self, session: &str, message: &UiMessage, parent: Option<&str>) -> Result<(), StoreError> {

@@ -86,7 +86,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Submission> {
         idempotency_key: row.get(1)?,
         request_id: row.get(2)?,
         status: status.unwrap_or(SubmissionStatus::Error),
-        error: if status.is_some() { row.get(4)? } else { Some("it is stored in a form that cannot be read".into()) },
+        error: if status.is_some() {
+            row.get(4)?
+        } else {
+            Some("it is stored in a form that cannot be read".into())
+        },
         metadata: json(row.get(5)?),
         created_at: row.get::<_, i64>(6)?.unsigned_abs(),
         started_at: row.get::<_, Option<i64>>(7)?.map(i64::unsigned_abs),
@@ -96,7 +100,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Submission> {
     })
 }
 
-pub(super) fn get(connection: &Connection, session: &str, id: &str) -> Result<Option<Submission>, StoreError> {
+pub(super) fn get(
+    connection: &Connection,
+    session: &str,
+    id: &str,
+) -> Result<Option<Submission>, StoreError> {
     find(connection, session, "submission_id", id)
 }
 
@@ -114,11 +122,7 @@ fn find(
 }
 
 /// Adds one, unless its id or its key is there.
-pub(super) fn add(
-    connection: &Connection,
-    session: &str,
-    new: &NewSubmission,
-) -> Result<Added, StoreError> {
+pub(super) fn add(connection: &Connection, session: &str, new: &NewSubmission) -> Result<Added, StoreError> {
     let NewSubmission { submission_id, made_up_id, idempotency_key, messages, metadata } = new;
     let by = |column, value: &Option<String>| match value {
         Some(value) => find(connection, session, column, value),
@@ -214,7 +218,12 @@ pub(super) fn delete(
 }
 
 /// Its messages are part of the conversation, or another turn works on it.
-pub(super) fn apply(connection: &Connection, session_id: i64, old: &str, new: &str) -> Result<(), StoreError> {
+pub(super) fn apply(
+    connection: &Connection,
+    session_id: i64,
+    old: &str,
+    new: &str,
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "UPDATE submissions SET applied = 1, request_id = ? \

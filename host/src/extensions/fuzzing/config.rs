@@ -58,8 +58,9 @@ async fn turn(dispatcher: &Dispatcher) -> Result<(), HookError> {
         let outcome = match turn.next() {
             Effect::Assemble => Outcome::Assembled(Box::new(assembly())),
             Effect::BeforeTurn => {
-                let (config, provenance) =
-                    dispatcher.before_turn(turn.start(), turn.assembly(), &Stash::default(), &cancelled).await?;
+                let (config, provenance) = dispatcher
+                    .before_turn(turn.start(), turn.assembly(), &Stash::default(), &cancelled)
+                    .await?;
                 Outcome::TurnConfigured(Box::new(config), provenance)
             }
             Effect::BeforeStep => {
