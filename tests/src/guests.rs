@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+/// The examples in Rust.
+pub const EXAMPLES: [&str; 4] = ["approve-shell", "github", "redact", "word-count"];
+
 /// The repository.
 #[must_use]
 pub fn root() -> &'static Path {
@@ -50,7 +53,7 @@ pub fn guest(package: &str) -> PathBuf {
 #[must_use]
 pub fn example(package: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| build(&["approve-shell", "github", "redact", "word-count"]));
+    let folder = FOLDER.get_or_init(|| build(&EXAMPLES));
     file(folder, package)
 }
 

@@ -7,6 +7,22 @@
 //!
 //! An extension cannot send another's call to a person for approval: a decision is to allow, block or substitute. A tool that
 //! should always ask says so itself, with `needs-approval` in its manifest.
+//!
+//! ```toml
+//! [extension.approve-shell]
+//! grant = { decide = ["beforeToolCall"], reasons = true }  # the model reads why, and may do something else
+//!
+//! [[extension.approve-shell.settings.rules]]
+//! tools = "shell_*"
+//! pattern = '^git (status|log|diff)[\w ./-]*$'  # all of it: `git log; rm -rf /` is not meant
+//! then = "allow"
+//!
+//! [[extension.approve-shell.settings.rules]]
+//! tools = "shell_*"
+//! pattern = '\bgit\b'
+//! then = "block"
+//! reason = "people commit here"
+//! ```
 
 mod builtin;
 mod rules;

@@ -44,7 +44,7 @@ fn unexplained() -> String {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Action {
-    /// It is run, whatever the rules below say.
+    /// It is run, whatever the rules below say: let the pattern fit all of the command, with `^` and `$`.
     Allow,
     /// It is not run.
     Block,

@@ -41,7 +41,7 @@ pub(crate) struct Found {
 
 impl Issues {
     /// The request for them.
-    pub(crate) fn path(&self) -> Result<String, ToolError> {
+    pub(crate) fn path(self) -> Result<String, ToolError> {
         let mut query = format!("repo:{} is:issue is:open", self.repository.path()?);
         for label in &self.labels {
             query.push_str(&format!(" label:\"{}\"", label.replace('"', "")));
@@ -66,7 +66,7 @@ fn encoded(text: &str) -> String {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte))
+                encoded.push(char::from(byte));
             }
             byte => encoded.push_str(&format!("%{byte:02X}")),
         }

@@ -4,6 +4,12 @@
 //! patterns match. It does not find a secret without a form, such as a password in running text, nor one that is encoded,
 //! split over two strings, or in the conversation itself: what the model writes is stored and shown as it wrote it.
 //!
+//! ```toml
+//! [extension.redact]
+//! grant = { decide = ["beforeToolCall", "afterToolCall"] }
+//! settings = { patterns = { badge = '\bB-[0-9]{4}\b' }, without = ["jwt"] }
+//! ```
+//!
 //! A gate that fails is closed: where this one runs out of fuel over a huge output, the output is withheld.
 
 mod finder;

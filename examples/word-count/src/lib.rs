@@ -27,7 +27,7 @@ impl Extension for WordCount {
         let left = words(&text[end..]);
         log::info!("cut {left} words off what {} returned", call.tool_name);
         storage::increment("cut", i64::try_from(left)?)?;
-        let output = format!("{} … ({left} more words)", &text[..end]);
+        let output = format!("{} … (words left out: {left})", &text[..end]);
         Ok(Some(ToolOverride { output: Some(output.into()), ..ToolOverride::default() }))
     }
 }

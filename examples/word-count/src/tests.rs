@@ -18,7 +18,7 @@ fn it_counts() {
 fn long_texts_are_cut() {
     let host = TestHost::<WordCount>::new();
     host.set_settings(json!({ "longest": 2 }));
-    assert_eq!(returned(&host, json!("one  two three four")), Some(json!("one  two … (2 more words)")));
+    assert_eq!(returned(&host, json!("one  two three four")), Some(json!("one  two … (words left out: 2)")));
     assert_eq!(host.stored("cut").as_deref(), Some("2"));
     assert_eq!(host.log()[0].message, "cut 2 words off what read returned");
 }
@@ -36,7 +36,7 @@ fn what_is_short_or_no_text_stays() {
 fn nothing_may_be_left() {
     let host = TestHost::<WordCount>::new();
     host.set_settings(json!({ "longest": 0 }));
-    assert_eq!(returned(&host, json!("one")), Some(json!(" … (1 more words)")));
+    assert_eq!(returned(&host, json!("one")), Some(json!(" … (words left out: 1)")));
 }
 
 #[test]
