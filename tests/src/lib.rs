@@ -1,5 +1,6 @@
 //! What the tests of the whole system share.
 pub mod binary;
+pub mod docs;
 pub mod guests;
 pub mod house;
 pub mod mutation;
