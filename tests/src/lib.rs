@@ -9,3 +9,4 @@ pub mod provider_server;
 pub mod recorder;
 pub mod scripts;
 pub mod tool;
+pub mod wit;
