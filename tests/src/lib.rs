@@ -8,5 +8,6 @@ pub mod probe;
 pub mod provider_server;
 pub mod recorder;
 pub mod scripts;
+pub mod source;
 pub mod tool;
 pub mod wit;
