@@ -165,25 +165,37 @@ async fn word_count_cuts_what_a_tool_returns() {
     );
 }
 
+/// `lathe test --sandbox` over some crates of a folder.
 #[cfg(unix)]
-#[test]
-fn their_own_tests_pass_in_the_sandbox_too() {
+fn tested_in_the_sandbox(place: &str, names: &[&str]) {
     // Links, so that the components lie beside them and not in the repository.
     let folder = Folder::new();
-    for name in EXAMPLES {
-        std::fs::create_dir_all(folder.path().join("crates")).unwrap();
-        let crate_folder = root().join("examples").join(name).canonicalize().unwrap();
-        std::os::unix::fs::symlink(crate_folder, folder.path().join("crates").join(name)).unwrap();
+    std::fs::create_dir(folder.path().join("crates")).unwrap();
+    for name in names {
+        let original = root().join(place).join(name).canonicalize().unwrap();
+        std::os::unix::fs::symlink(original, folder.path().join("crates").join(name)).unwrap();
     }
     let mut command = folder.command(&["test", "--sandbox", "crates"]);
     command.env("CARGO_TARGET_DIR", target());
     let tested = ran(command);
     assert_eq!(tested.code, Some(0), "{}\n{}", tested.out, tested.err);
     let suites = tested.out.matches("test result: ok.").count();
-    assert!(suites >= EXAMPLES.len(), "{}", tested.out);
-    for name in EXAMPLES {
+    assert!(suites >= names.len(), "{}", tested.out);
+    for name in names {
         assert!(folder.path().join(format!("crates/{name}.wasm")).is_file());
-        let cache = root().join("examples").join(name).join(".lathe/cache");
+        let cache = root().join(place).join(name).join(".lathe/cache");
         assert!(cache.is_dir(), "the component of {name} was compiled, so it was the sandbox");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn their_own_tests_pass_in_the_sandbox_too() {
+    tested_in_the_sandbox("examples", &EXAMPLES);
+}
+
+#[cfg(unix)]
+#[test]
+fn those_of_the_extensions_do() {
+    tested_in_the_sandbox("extensions", &["calc", "clock", "house-rules", "meter"]);
 }

@@ -1,6 +1,6 @@
 //! Requests to the REST API.
 
-use lathe_guest::http::{self, Request};
+use lathe_guest::http::{self, Request, Response, header};
 use lathe_guest::prelude::*;
 use serde::de::DeserializeOwned;
 
@@ -30,19 +30,28 @@ impl Repository {
     }
 }
 
-/// Gets what is at a path of the API.
+/// Gets what is at a path of the API. A repository with another name by now is found there.
 pub(crate) fn get<T: DeserializeOwned>(settings: &Settings, path: &str) -> Result<T, GithubError> {
-    let request = Request::get(format!("{}{path}", settings.api))
-        .header("accept", "application/vnd.github+json")
-        .header("x-github-api-version", "2022-11-28")
-        // Without one, GitHub answers with 403.
-        .header("user-agent", concat!("lathe-github/", env!("CARGO_PKG_VERSION")))
-        .body(Vec::new())
-        .map_err(|error| GithubError::Unreachable(format!("{}: {error}", settings.api)))?;
-    let answer = http::send(request)?;
+    let mut answer = ask(&format!("{}{path}", settings.api))?;
+    if answer.status().is_redirection()
+        && let Some(place) = answer.headers().get(header::LOCATION).and_then(|place| place.to_str().ok())
+    {
+        answer = ask(place)?;
+    }
     if answer.status().is_success() {
         return serde_json::from_slice(answer.body())
             .map_err(|error| GithubError::Unreadable(error.to_string()));
     }
     Err(GithubError::refused(&answer))
+}
+
+fn ask(url: &str) -> Result<Response<Vec<u8>>, GithubError> {
+    let request = Request::get(url)
+        .header(header::ACCEPT, "application/vnd.github+json")
+        .header("x-github-api-version", "2022-11-28")
+        // Without one, GitHub answers with 403.
+        .header(header::USER_AGENT, concat!("lathe-github/", env!("CARGO_PKG_VERSION")))
+        .body(Vec::new())
+        .map_err(|error| GithubError::Unreachable(format!("{url}: {error}")))?;
+    Ok(http::send(request)?)
 }

@@ -28,7 +28,15 @@ pub(crate) enum GithubError {
 
 /// The body of a refusal.
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Refusal {
+    message: String,
+    /// What is wrong in particular, as with a search in a repository that is not there.
+    errors: Vec<Detail>,
+}
+
+#[derive(Deserialize)]
+struct Detail {
     #[serde(default)]
     message: String,
 }
@@ -47,7 +55,11 @@ impl GithubError {
             }
             status => {
                 let refusal: Refusal = serde_json::from_slice(answer.body()).unwrap_or_default();
-                Self::Refused(status, refusal.message)
+                let words = [refusal.message]
+                    .into_iter()
+                    .chain(refusal.errors.into_iter().map(|error| error.message));
+                let words: Vec<String> = words.filter(|words| !words.is_empty()).collect();
+                Self::Refused(status, words.join(": "))
             }
         }
     }

@@ -8,9 +8,6 @@ use crate::issue::{self, Issue};
 /// How many are listed, if the model does not say.
 const LIMIT: u8 = 20;
 
-/// As many as GitHub gives in one answer.
-const MOST: u8 = 100;
-
 /// Lists open issues of a GitHub repository, the ones changed last first. Pull requests are not among them.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Issues {
@@ -21,7 +18,8 @@ pub(crate) struct Issues {
     /// Labels that each has to have.
     #[serde(default)]
     labels: Vec<String>,
-    /// How many at most, 1 to 100; 20 if absent.
+    /// How many at most; 20 if absent.
+    #[schemars(range(min = 1, max = 100))]
     limit: Option<u8>,
 }
 
@@ -49,7 +47,7 @@ impl Issues {
         if let Some(words) = &self.query {
             query.push_str(&format!(" {words}"));
         }
-        let limit = self.limit.unwrap_or(LIMIT).clamp(1, MOST);
+        let limit = self.limit.unwrap_or(LIMIT);
         Ok(format!("/search/issues?q={}&sort=updated&per_page={limit}", encoded(&query)))
     }
 }

@@ -109,8 +109,29 @@ fn refusals_are_told_apart() {
     let secondary = with(said(403), &[("retry-after", "60")]);
     assert_eq!(refused(secondary), "GitHub's rate limit is reached; try again in a minute");
     assert_eq!(refused(said(403)), "GitHub answered 403 Forbidden: Own words");
+    let detail =
+        json!({ "message": "Validation Failed", "errors": [{ "message": "cannot be searched" }, {}] });
+    assert_eq!(
+        refused(Reply::json(422, detail)),
+        "GitHub answered 422 Unprocessable Entity: Validation Failed: cannot be searched"
+    );
     assert_eq!(refused(Reply::text(502, "<html>")), "GitHub answered 502 Bad Gateway");
     assert!(refused(Reply::text(200, "<html>")).starts_with("GitHub's answer could not be read: "));
+}
+
+#[test]
+fn a_repository_that_was_renamed_is_found_and_no_other_host_is_asked() {
+    let moved = |to: &str| {
+        let mut reply = Reply::json(301, json!({ "message": "Moved Permanently" }));
+        reply.headers.push(("location".to_owned(), to.to_owned()));
+        reply
+    };
+    let host = Host::new();
+    host.respond("GET", ISSUE, moved("https://api.github.com/repositories/1/issues/7"));
+    host.respond("GET", "https://api.github.com/repositories/1/issues/7", Reply::json(200, answer(7, "x")));
+    assert_eq!(issue(&host).unwrap()["number"], 7);
+    assert!(refused(moved("https://example.org/")).contains("has not granted"));
+    assert!(refused(moved(ISSUE)).starts_with("GitHub answered 301"), "once and no more");
 }
 
 #[test]
