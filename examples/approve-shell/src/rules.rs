@@ -13,6 +13,8 @@ pub(crate) struct Rules(Vec<Ready>);
 /// A rule with its pattern compiled.
 pub(crate) struct Ready {
     tools: String,
+    /// One of them is in every text that the pattern fits; none if that is not known.
+    words: &'static [&'static str],
     pattern: Option<Regex>,
     pub(crate) then: Action,
     pub(crate) reason: String,
@@ -29,14 +31,21 @@ impl Rules {
                     number + 1
                 ))
             })?;
-            rules.push(Ready { tools: rule.tools, pattern, then: rule.then, reason: rule.reason });
+            rules.push(Ready {
+                tools: rule.tools,
+                words: &[],
+                pattern,
+                then: rule.then,
+                reason: rule.reason,
+            });
         }
-        for (pattern, reason) in builtin::RULES.iter().filter(|_| settings.builtin) {
+        for rule in builtin::RULES.iter().filter(|_| settings.builtin) {
             rules.push(Ready {
                 tools: builtin::TOOLS.to_owned(),
-                pattern: Some(Regex::new(pattern)?),
+                words: rule.words,
+                pattern: Some(Regex::new(rule.pattern)?),
                 then: Action::Block,
-                reason: (*reason).to_owned(),
+                reason: rule.reason.to_owned(),
             });
         }
         Ok(Self(rules))
@@ -48,8 +57,14 @@ impl Rules {
         let name = tool.to_lowercase();
         self.0.iter().find(|rule| {
             let named = glob_match(&rule.tools, tool) || glob_match(&rule.tools, &name);
-            let fits = |pattern: &Regex| texts.iter().any(|text| pattern.is_match(text));
-            named && rule.pattern.as_ref().is_none_or(fits)
+            named && (rule.pattern.is_none() || texts.iter().any(|text| rule.fits(text)))
         })
+    }
+}
+
+impl Ready {
+    fn fits(&self, text: &str) -> bool {
+        let may_fit = self.words.is_empty() || self.words.iter().any(|word| text.contains(word));
+        may_fit && self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
     }
 }
