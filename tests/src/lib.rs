@@ -1,5 +1,6 @@
 //! What the tests of the whole system share.
 pub mod binary;
+pub mod docs;
 pub mod guests;
 pub mod house;
 pub mod mutation;
@@ -7,4 +8,6 @@ pub mod probe;
 pub mod provider_server;
 pub mod recorder;
 pub mod scripts;
+pub mod source;
 pub mod tool;
+pub mod wit;
