@@ -11,7 +11,7 @@ pub enum BuildError {
     Tool(#[from] NameTaken),
 }
 
-/// Why a session cannot be opened.
+/// Why a session cannot be opened or changed as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The name is not usable.
@@ -20,6 +20,12 @@ pub enum SessionError {
     /// A `configure_session` hook failed.
     #[error("the session could not be set up: {0}")]
     Hook(String),
+    /// Somebody holds it, or a turn of it runs.
+    #[error("session \"{0}\" is in use")]
+    InUse(String),
+    /// The store failed, or has no such session.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl From<HookError> for SessionError {

@@ -10,7 +10,9 @@ mod output;
 mod reconcile;
 mod request;
 mod session;
+mod sessions;
 mod stream;
+mod tree;
 mod turns;
 
 use std::collections::HashMap;
@@ -75,9 +77,7 @@ impl Agent {
     ///
     /// If the name is not usable, or a `configure_session` hook fails.
     pub async fn session(&self, name: &str) -> Result<Session, SessionError> {
-        if name.is_empty() || name.chars().count() > 200 || name.chars().any(char::is_control) {
-            return Err(SessionError::Name(name.to_owned()));
-        }
+        Self::check_name(name)?;
         if let Some(live) = self.live(name) {
             return Ok(Session::new(live));
         }
@@ -116,6 +116,14 @@ impl Agent {
         extensions: impl IntoIterator<Item = Arc<Extension>>,
     ) -> Result<(), BuildError> {
         Ok(self.setup.set_extensions(extensions.into_iter().collect())?)
+    }
+
+    /// Refuses what is no name for a session.
+    pub(crate) fn check_name(name: &str) -> Result<(), SessionError> {
+        if name.is_empty() || name.chars().count() > 200 || name.chars().any(char::is_control) {
+            return Err(SessionError::Name(name.to_owned()));
+        }
+        Ok(())
     }
 
     fn live(&self, name: &str) -> Option<Arc<Live>> {

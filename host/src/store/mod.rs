@@ -2,13 +2,18 @@
 //!
 //! May use `turn` for messages and `session` for what stands for many of them. Knows nothing of hooks, extensions or models.
 
+mod branches;
+mod check;
 mod compaction;
 mod context;
 mod health;
 mod messages;
 mod schema;
+mod search;
+mod sessions;
 mod sqlite;
 mod storage;
+mod tree;
 mod worker;
 
 use std::path::PathBuf;
@@ -16,8 +21,12 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+pub use check::{Checkup, Fault};
 use messages::Window;
+pub use search::{HITS, Hit};
+pub use sessions::SessionInfo;
 pub use sqlite::SqliteStore;
+pub use tree::Entry;
 
 use crate::session::Compaction;
 use crate::turn::{Json, ToolDefinition, UiMessage};
@@ -58,6 +67,69 @@ pub trait Store: Send + Sync {
     /// Stores a client's request in one transaction: its messages at the end of the conversation, and what it says
     /// beyond them.
     async fn receive(&self, session: &str, incoming: Incoming) -> Result<Received, StoreError>;
+
+    /// The conversation that leads to a message, which is its last one, as [`messages`](Self::messages).
+    ///
+    /// # Errors
+    ///
+    /// If there is no such message.
+    async fn history(&self, session: &str, message: &str) -> Result<Vec<UiMessage>, StoreError>;
+
+    /// The messages that answer what a message answers, itself among them, in the order in which they came.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such message.
+    async fn siblings(&self, session: &str, message: &str) -> Result<Vec<UiMessage>, StoreError>;
+
+    /// Deletes messages, and the summaries that tell of them; what answered one of them answers what that one answered.
+    /// The conversation stands at the newest message that is left. Returns how many there were.
+    async fn delete_messages(&self, session: &str, messages: &[String]) -> Result<usize, StoreError>;
+
+    /// Deletes all messages of a session. Its context blocks stay.
+    async fn clear(&self, session: &str) -> Result<(), StoreError>;
+
+    /// The messages that say a phrase, in one session or in all, all branches included; the newest first, at most
+    /// [`HITS`]. Case and accents do not matter; a phrase without a letter or digit finds nothing.
+    async fn search(&self, session: Option<&str>, phrase: &str) -> Result<Vec<Hit>, StoreError>;
+
+    /// What sessions there are, those that have changed last first.
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError>;
+
+    /// What is known of a session; none if there is no such session.
+    async fn session(&self, session: &str) -> Result<Option<SessionInfo>, StoreError>;
+
+    /// Copies a session into a new one named `name`: its conversation up to a message, or all of it, and its context
+    /// blocks.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such session or message, or the name is taken.
+    async fn fork(&self, session: &str, message: Option<&str>, name: &str) -> Result<(), StoreError>;
+
+    /// Gives a session another name.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such session, or the name is taken.
+    async fn rename(&self, session: &str, name: &str) -> Result<(), StoreError>;
+
+    /// Deletes a session with all that belongs to it; false if there was none.
+    async fn delete(&self, session: &str) -> Result<bool, StoreError>;
+
+    /// All messages of a session with their branches, and its summaries.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such session, or a message cannot be read.
+    async fn export(&self, session: &str) -> Result<Vec<Entry>, StoreError>;
+
+    /// Makes a session of what another one was exported as; all of it, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// If there is a session of that name, a message comes twice, or what it answers does not come before it.
+    async fn import(&self, session: &str, entries: Vec<Entry>) -> Result<(), StoreError>;
 
     /// The value of an extension's key.
     async fn value(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
@@ -191,6 +263,12 @@ pub enum StoreError {
         /// Which is missing.
         parent: String,
     },
+    /// There is no such session.
+    #[error("there is no session \"{0}\"")]
+    NoSession(String),
+    /// There is a session of that name already.
+    #[error("there is a session \"{0}\" already")]
+    Taken(String),
     /// There is no such message.
     #[error("session \"{session}\" has no message \"{message}\"")]
     Missing {

@@ -10,6 +10,8 @@ const STEPS: &[M<'_>] = &[
     M::up(include_str!("../../migrations/0004_extension_health.sql")),
     M::up(include_str!("../../migrations/0005_context_blocks.sql")),
     M::up(include_str!("../../migrations/0007_compactions.sql")),
+    M::up(include_str!("../../migrations/0008_session_totals.sql")),
+    M::up(include_str!("../../migrations/0009_search.sql")),
 ];
 
 /// The version that they lead to.
