@@ -92,7 +92,14 @@ pub(super) async fn load(folder: &mut Folder) -> Result<Loaded, Problem> {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        Self::new(error.to_string()).hint("--data DIR keeps everything in another folder")
+        let hint = match &error {
+            StoreError::Row { .. } | StoreError::Database(_) | StoreError::Commit(_) => {
+                "`lathe doctor` looks the database over"
+            }
+            StoreError::Taken(_) => "`lathe sessions list` shows the names",
+            _ => "--data DIR keeps everything in another folder",
+        };
+        Self::new(error.to_string()).hint(hint)
     }
 }
 
@@ -104,6 +111,6 @@ impl From<BuildError> for Problem {
 
 impl From<SessionError> for Problem {
     fn from(error: SessionError) -> Self {
-        Self::new(error.to_string()).hint("such as --session work")
+        Self::new(error.to_string()).hint("a name such as `work` will do")
     }
 }
