@@ -1,5 +1,5 @@
 use crate::hooks::HookError;
-use crate::session::CompactionError;
+use crate::session::{CompactionError, ContextError};
 use crate::store::StoreError;
 use crate::tools::NameTaken;
 
@@ -9,6 +9,9 @@ pub enum BuildError {
     /// Two tools have one name.
     #[error(transparent)]
     Tool(#[from] NameTaken),
+    /// A context block's label is not usable, or two have the same.
+    #[error(transparent)]
+    Context(#[from] ContextError),
 }
 
 /// Why a session cannot be opened or changed as a whole.
@@ -43,6 +46,9 @@ pub enum EntryError {
         "session \"{0}\" is inside a turn: a turn that waits for another one of its session never ends; use `steer`, `follow_up` or `add_messages`"
     )]
     InsideTurn(String),
+    /// A context block could not be read or written.
+    #[error(transparent)]
+    Context(#[from] ContextError),
     /// The conversation could not be shortened.
     #[error(transparent)]
     Compaction(#[from] CompactionError),

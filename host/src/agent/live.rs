@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -79,6 +79,7 @@ impl Live {
         let conversation = Conversation {
             name,
             system,
+            blocks: RwLock::default(),
             steering: MessageQueue::new(setup.steering),
             follow_ups: MessageQueue::new(setup.follow_ups),
             answers: ClientAnswers::default(),
@@ -146,7 +147,7 @@ impl Live {
             body: last.body,
             max_steps: self.setup.max_steps,
         };
-        let active = self.setup.active();
+        let active = self.setup.active_for(&self.conversation);
         let client_tools = client_tools(last.client_tools, &active.all_tools);
         TurnInput { start, active, arrival, parent: None, merge: false, client_tools }
     }

@@ -1,5 +1,6 @@
 //! What an embedder sees: an agent, its sessions, and the turns in them.
 
+mod blocks;
 mod builder;
 mod compact;
 mod concurrency;

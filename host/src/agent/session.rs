@@ -20,7 +20,7 @@ use crate::turn::{Json, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
 /// [`steer`](Self::steer), [`follow_up`](Self::follow_up) or [`add_messages`](Self::add_messages).
 #[derive(Clone)]
 pub struct Session {
-    live: Arc<Live>,
+    pub(super) live: Arc<Live>,
 }
 
 impl Session {

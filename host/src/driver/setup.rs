@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 use crate::extensions::{Bridge, Extension, Services};
 use crate::hooks::{Dispatcher, Hooks};
 use crate::model::LanguageModel;
-use crate::session::{Compactor, TokenCounter};
+use crate::session::{Compactor, ContextBlock, TokenCounter};
 use crate::store::Store;
 use crate::tools::{NameTaken, Tool, ToolSet};
 
@@ -31,6 +31,8 @@ pub(crate) struct Setup {
     pub(crate) steering: QueueMode,
     pub(crate) follow_ups: QueueMode,
     pub(crate) hooks: Arc<[Arc<dyn Hooks>]>,
+    /// The agent's own context blocks.
+    pub(crate) blocks: Vec<ContextBlock>,
     /// Says what a conversation is shortened to.
     pub(crate) compactor: Arc<dyn Compactor>,
     /// The tokens at which a conversation is shortened after a turn; none for never.

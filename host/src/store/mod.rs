@@ -172,6 +172,13 @@ pub trait Store: Send + Sync {
         create: bool,
     ) -> Result<bool, StoreError>;
 
+    /// What the system prompt says of a session's context blocks, as it was kept; none if it is to be rendered anew.
+    async fn context_prompt(&self, session: &str) -> Result<Option<String>, StoreError>;
+
+    /// Keeps what the system prompt says of a session's context blocks, until its messages are deleted; none has it
+    /// rendered anew. A session without a message keeps nothing.
+    async fn set_context_prompt(&self, session: &str, prompt: Option<&str>) -> Result<(), StoreError>;
+
     /// What is kept of an extension's health, and how long ago it was written, in milliseconds.
     async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError>;
 

@@ -85,8 +85,10 @@ pub(super) fn delete(connection: &Connection, session: &str) -> Result<bool, Sto
 /// Deletes all messages, and what the last request said. The session and its context blocks stay.
 pub(super) fn clear(connection: &Connection, session: &str) -> Result<(), StoreError> {
     let Some(session_id) = id(connection, session)? else { return Ok(()) };
-    connection
-        .execute("UPDATE sessions SET leaf_number = NULL, last_request = NULL WHERE id = ?", [session_id])?;
+    connection.execute(
+        "UPDATE sessions SET leaf_number = NULL, last_request = NULL, context_prompt = NULL WHERE id = ?",
+        [session_id],
+    )?;
     connection.execute("DELETE FROM messages WHERE session_id = ?", [session_id])?;
     Ok(())
 }

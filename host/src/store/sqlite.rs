@@ -253,6 +253,18 @@ impl Store for SqliteStore {
         self.worker.write(move |connection| context::set(connection, &session, &label, &text, create)).await
     }
 
+    async fn context_prompt(&self, session: &str) -> Result<Option<String>, StoreError> {
+        let session = session.to_owned();
+        self.worker.read(move |connection| context::prompt(connection, &session)).await
+    }
+
+    async fn set_context_prompt(&self, session: &str, prompt: Option<&str>) -> Result<(), StoreError> {
+        let (session, prompt) = (session.to_owned(), prompt.map(str::to_owned));
+        self.worker
+            .write(move |connection| context::set_prompt(connection, &session, prompt.as_deref()))
+            .await
+    }
+
     async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError> {
         let extension = extension.to_owned();
         self.worker.read(move |connection| health::get(connection, &extension)).await
