@@ -5,7 +5,7 @@ use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::{budget, call};
+use super::{budget, call, doctor, sessions};
 use crate::config::Config;
 
 const STYLES: Styles = Styles::styled()
@@ -62,6 +62,12 @@ pub(super) enum Command {
     /// What extensions there are.
     #[command(subcommand)]
     Ext(ExtCommand),
+    /// The sessions that are stored.
+    #[command(subcommand)]
+    Sessions(sessions::SessionsCommand),
+    /// Looks the database over, and makes anew what is derived in it. What was said is never changed.
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(doctor::DoctorArgs),
     /// Shows what one extension is, asks for and offers. Runs nothing of it but `describe`.
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArgs),
