@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::args::Place;
 use super::print::Printer;
@@ -48,10 +49,15 @@ impl Host {
             .models(move |id| models(id).map_err(|error| error.to_string()))
             .system(&config.system)
             .max_steps(config.max_steps.get())
+            .chat_recovery(config.recovery.budget())
+            .context_overflow(config.context_overflow.policy())
             .extensions(loaded.extensions)
             .logs(logs.clone());
         if let Some(tokens) = config.compact_after {
             agent = agent.compact_after(tokens.get());
+        }
+        if let Some(ms) = config.stall_timeout_ms {
+            agent = agent.chat_stream_stall_timeout(Duration::from_millis(ms.get()));
         }
         let agent = agent.build()?;
         let session = agent.session(session).await?;

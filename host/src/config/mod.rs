@@ -1,8 +1,9 @@
 //! `lathe.toml`: what the operator has set.
 //!
-//! Plain data, read and checked. May use the settings types of `extensions` and `model`; acts on nothing.
+//! Plain data, read and checked. May use the settings types of `extensions`, `model` and `recovery`; acts on nothing.
 
 mod error;
+mod recovery;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use serde::Deserialize;
 #[cfg(feature = "cli")]
 pub(crate) use error::nearest;
 pub use error::{ConfigError, Mistake};
+pub use recovery::{Overflow, Recovery};
 
 use crate::extensions::{ExtensionSettings, Grant, Limits};
 use crate::model::ProviderSettings;
@@ -37,6 +39,12 @@ pub struct Config {
     pub max_steps: NonZeroU32,
     /// The tokens of a conversation at which it is shortened after a turn; none for never.
     pub compact_after: Option<NonZeroU64>,
+    /// The longest time between two parts of a turn's stream, in milliseconds, time in tools included; none for no limit.
+    pub stall_timeout_ms: Option<NonZeroU64>,
+    /// How often a turn is taken up that was cut off.
+    pub recovery: Recovery,
+    /// What becomes of a conversation that is too long for the model.
+    pub context_overflow: Overflow,
     /// The folder of the database and of the compile cache.
     pub data: PathBuf,
     /// Which extensions, and in which order.
@@ -96,6 +104,9 @@ impl Default for Config {
             system: SYSTEM.into(),
             max_steps: NonZeroU32::MIN.saturating_add(9),
             compact_after: None,
+            stall_timeout_ms: None,
+            recovery: Recovery::default(),
+            context_overflow: Overflow::default(),
             data: ".lathe".into(),
             extensions: Extensions::default(),
             extension: BTreeMap::new(),
