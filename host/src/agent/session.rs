@@ -99,8 +99,13 @@ impl Session {
                 Plan::Run(Box::new(input))
             })
         });
+        // An answer of the client's is looked for by more than its id.
+        let only = match &messages[..] {
+            [message] if message.role == UiRole::User => Some(message.id.clone()),
+            _ => None,
+        };
         let reconcile = Box::new(|history: &[UiMessage]| reconcile(history, messages));
-        let incoming = Incoming { reconcile, body, client_tools };
+        let incoming = Incoming { reconcile, only, body, client_tools };
         let arrival = match live.setup.store.receive(self.name(), incoming).await {
             Ok(Received { stored, last }) => {
                 let new = stored.into_iter().filter(|message| message.role == UiRole::User).collect();

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::{Arrival, MessageQueue, TranscriptEvent, TurnDriver, TurnEvent};
+use crate::session::RECENT_BYTES;
 use crate::store::StoreError;
 use crate::turn::{
     Assembly, ModelMessage, Outcome, Role, Taken, ToolCall, ToolDefinition, ToolPart, ToolRecord, ToolState,
@@ -24,7 +25,7 @@ impl TurnDriver {
             }
         };
         self.persisted = true;
-        let mut history = match self.setup.store.messages(&self.conversation.name).await {
+        let mut history = match self.setup.store.recent(&self.conversation.name, RECENT_BYTES).await {
             Ok(history) => history,
             Err(error) => return Outcome::Failed(error.to_string()),
         };

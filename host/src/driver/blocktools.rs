@@ -95,7 +95,7 @@ impl BlockTool {
                 Ok(format!("Written to {label}. {}", block.fill(&text)).trim_end().to_owned())
             }
             Does::Load => {
-                let provider = blocks.find(label, self.does.mode())?.provider().ok();
+                let provider = blocks.find(label, self.does.mode())?.provider();
                 let key = word("key");
                 let text = match provider {
                     Some(provider) => provider.load(blocks.session(), key).await?,
@@ -105,7 +105,7 @@ impl BlockTool {
             }
             Does::Unload => unload(blocks, label, word("key")).await,
             Does::Search => {
-                let Ok(provider) = blocks.find(label, self.does.mode())?.provider() else {
+                let Some(provider) = blocks.find(label, self.does.mode())?.provider() else {
                     return Err(ContextError::Unknown(label.to_owned()));
                 };
                 provider.search(blocks.session(), word("query")).await

@@ -22,6 +22,18 @@ pub(super) fn number(
     Ok(range(connection, session_id, message)?.map(|(_, to)| to))
 }
 
+/// The message with that id; of a summary, the first message that it stands for.
+pub(super) fn first(
+    connection: &Connection,
+    session_id: i64,
+    message: &str,
+) -> Result<Option<i64>, StoreError> {
+    match range(connection, session_id, message)? {
+        Some((from, _)) => Ok(Some(from)),
+        None => number(connection, session_id, message),
+    }
+}
+
 /// The first and the last message that a summary stands for.
 fn range(connection: &Connection, session_id: i64, summary: &str) -> Result<Option<(i64, i64)>, StoreError> {
     let found = connection
@@ -60,16 +72,8 @@ pub(super) fn compact(
         return Ok(false);
     }
     let (session_id, _) = messages::place(connection, session)?;
-    // Where a summary is at an end of the range, what it stands for is.
-    let number = |message: &str, first: bool| -> Result<i64, StoreError> {
-        let number = match range(connection, session_id, message)? {
-            Some((from, _)) if first => Some(from),
-            Some((_, to)) => Some(to),
-            None => number(connection, session_id, message)?,
-        };
-        number.ok_or_else(|| missing(message))
-    };
-    let (from, to) = (number(&compaction.from, true)?, number(&compaction.to, false)?);
+    let from = first(connection, session_id, &compaction.from)?.ok_or_else(|| missing(&compaction.from))?;
+    let to = number(connection, session_id, &compaction.to)?.ok_or_else(|| missing(&compaction.to))?;
     insert(connection, session_id, (from, to), &compaction.summary.id, &summary)?;
     Ok(true)
 }

@@ -39,7 +39,8 @@ pub trait Store: Send + Sync {
     /// none. Summaries stand in the place of what they are of; see [`compact`](Self::compact).
     async fn messages(&self, session: &str) -> Result<Vec<UiMessage>, StoreError>;
 
-    /// The last messages of the same, as many as have `bytes` together as they are stored; at least one.
+    /// The last messages of the same, as many as have `bytes` together as they are stored; at least one. Where something
+    /// is left out they begin with a user's message, if there is one.
     async fn recent(&self, session: &str, bytes: u64) -> Result<Vec<UiMessage>, StoreError>;
 
     /// The same as it was said: without summaries, with all that they stand for.
@@ -200,6 +201,9 @@ pub struct LastRequest {
 pub struct Incoming {
     /// Says what is to be stored, from the conversation as it is then.
     pub reconcile: Box<Reconcile>,
+    /// The id of the only message that `reconcile` looks for; none if it is to be told of all. A long conversation is not
+    /// read for a new message.
+    pub only: Option<String>,
     /// Custom fields, an object.
     pub body: Option<Json>,
     /// Tools that the client runs; without them those of its last request stay.

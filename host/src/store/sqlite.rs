@@ -10,7 +10,7 @@ use super::{
     Checkup, Entry, Hit, Incoming, Increment, LastRequest, Received, SessionInfo, Store, StoreError, Window,
     branches, compaction, context, health, messages, schema, search, sessions, storage, tree,
 };
-use crate::session::Compaction;
+use crate::session::{Compaction, begin_with_question};
 use crate::turn::UiMessage;
 
 /// How long a writer waits for another process to finish. 5 s: a write takes well under a millisecond.
@@ -99,7 +99,14 @@ impl Store for SqliteStore {
     }
 
     async fn recent(&self, session: &str, bytes: u64) -> Result<Vec<UiMessage>, StoreError> {
-        self.read(session, Window::Shown(Some(bytes))).await
+        let name = session.to_owned();
+        let (rows, whole) =
+            self.worker.read(move |connection| messages::recent(connection, &name, bytes)).await?;
+        let mut messages = messages::parse(session, &rows)?;
+        if !whole {
+            begin_with_question(&mut messages);
+        }
+        Ok(messages)
     }
 
     async fn path(&self, session: &str) -> Result<Vec<UiMessage>, StoreError> {
