@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use lathe::agent::{EntryError, SessionError};
+use lathe::extensions::{ExtensionSettings, Grant};
 use lathe::session::{
     Compaction, CompactionError, Compactor, ContextBlock, ContextError, ContextMode, ContextProvider,
 };
 use lathe::store::Store;
 use lathe::turn::{ModelCall, Part, UiMessage};
 use lathe_tests::binary::{Folder, Ran};
-use lathe_tests::house::{House, call, says};
+use lathe_tests::house::{House, call, load, says};
 use serde_json::{Value, json};
 
 fn script(entries: &[Value]) -> Value {
@@ -283,6 +284,52 @@ async fn blocks_of_one_label_and_tools_of_one_name_are_refused() {
             .context_block(block);
         assert!(twice.build().is_err());
     }
+}
+
+#[tokio::test]
+async fn blocks_of_extensions_are_there_as_soon_as_their_extension_is() {
+    let deeds = json!({"deeds": [{"do": "context-set", "label": "courier_notes", "text": "milk"},
+        {"do": "context-set", "label": "shared_memory", "text": "x ".repeat(50)},
+        {"do": "context-set", "label": "shared_memory", "text": "ours"},
+        {"do": "context-get", "label": "shared_memory"}]});
+    let own = json!({"label": "courier_notes", "action": "append", "content": "eggs"});
+    let answers = [
+        says("nobody here"),
+        call("a", "courier_act", &deeds),
+        call("b", "set_context", &own),
+        says("written"),
+        says("shown"),
+    ];
+    let house = House::new(&script(&answers), |agent| {
+        agent.context_block(ContextBlock::new("shared_memory").max_tokens(20))
+    })
+    .await;
+    house.send("hello").await;
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let grant = Grant {
+        context_read: words(&["all"]),
+        context_write: words(&["own", "shared_memory"]),
+        ..Grant::default()
+    };
+    let settings = ExtensionSettings { grant, ..ExtensionSettings::default() };
+    let courier = load(&["courier"], [("courier".to_owned(), settings)].into()).await;
+    house.agent.set_extensions(courier).unwrap();
+    house.send("write").await;
+    house.session().await.refresh_system_prompt().await.unwrap();
+    house.send("and now?").await;
+    let requests = house.requests();
+    let systems: Vec<&str> = requests.iter().map(|request| request.system.as_deref().unwrap()).collect();
+    assert!(!systems[0].contains("COURIER_NOTES"));
+    assert!(systems[1].contains("COURIER_NOTES [0% — 0/20 tokens] [writable]"), "{}", systems[1]);
+    assert!(systems[4].contains("milk\neggs") && systems[4].contains("ours"), "{}", systems[4]);
+    let told = serde_json::to_string(&requests[2].messages).unwrap();
+    assert!(told.contains("at most 20 tokens, not about 65; nothing was stored"), "{told}");
+    house.agent.set_extensions([]).unwrap();
+    house.send("bye").await;
+    assert!(
+        !house.requests()[5].system.as_ref().unwrap().contains("COURIER_NOTES"),
+        "gone with its extension"
+    );
 }
 
 fn talk(folder: &Folder, session: &str, prompts: &[&str]) {

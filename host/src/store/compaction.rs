@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::messages::{self, Row};
-use super::{StoreError, Window};
+use super::{StoreError, Window, sessions};
 use crate::session::Compaction;
 
 /// The message with that id; of a summary, the last message that it stands for.
@@ -71,7 +71,7 @@ pub(super) fn compact(
     if summary.len() >= covered.iter().map(|(_, body)| body.len()).sum() {
         return Ok(false);
     }
-    let (session_id, _) = messages::place(connection, session)?;
+    let session_id = sessions::known(connection, session)?;
     let from = first(connection, session_id, &compaction.from)?.ok_or_else(|| missing(&compaction.from))?;
     let to = number(connection, session_id, &compaction.to)?.ok_or_else(|| missing(&compaction.to))?;
     insert(connection, session_id, (from, to), &compaction.summary.id, &summary)?;

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Incoming, LastRequest, Received, StoreError, compaction};
+use super::{Incoming, LastRequest, Received, StoreError, compaction, sessions};
 use crate::turn::{UiMessage, UiRole};
 
 /// A message's id, and its text in JSON.
@@ -129,7 +129,7 @@ pub(super) fn put(
 }
 
 /// A session's row and the last message of its conversation; made if it is not there.
-pub(super) fn place(connection: &Connection, session: &str) -> Result<(i64, Option<i64>), StoreError> {
+fn place(connection: &Connection, session: &str) -> Result<(i64, Option<i64>), StoreError> {
     let found = connection
         .prepare_cached("SELECT id, leaf_number FROM sessions WHERE name = ?")?
         .query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -201,7 +201,7 @@ pub(super) fn recent(
 ) -> Result<(Vec<Row>, bool), StoreError> {
     let rows = rows(connection, session, Window::Shown(Some(bytes)))?;
     let Some((first, _)) = rows.first() else { return Ok((rows, true)) };
-    let (session_id, _) = place(connection, session)?;
+    let session_id = sessions::known(connection, session)?;
     let whole = match compaction::first(connection, session_id, first)? {
         Some(number) => connection
             .prepare_cached("SELECT parent_number IS NULL FROM messages WHERE number = ?")?
