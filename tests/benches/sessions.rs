@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench that stops when something fails")]
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lathe::store::{Entry, SqliteStore, Store};
 use lathe::turn::{UiMessage, UiRole};
+use tokio::time::Instant;
 
 /// Sessions in the one database, messages in the session of the other.
 const SESSIONS: usize = 10_000;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::io::Write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -14,6 +15,7 @@ use lathe::store::Store;
 use lathe::turn::{ModelCall, Part, UiMessage};
 use lathe_tests::binary::{Folder, Ran};
 use lathe_tests::house::{House, call, load, says};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 fn script(entries: &[Value]) -> Value {
@@ -76,6 +78,46 @@ async fn a_summary_that_fails_costs_nothing() {
     assert_eq!(ids(&house).await, before);
 }
 
+/// Finds nothing to shorten.
+struct Never;
+
+#[async_trait]
+impl Compactor for Never {
+    async fn compact(&self, _messages: &[UiMessage]) -> Result<Option<Compaction>, CompactionError> {
+        Ok(None)
+    }
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_cannot_be_shorter_is_warned_of_once() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    let _here = tracing::subscriber::set_default(subscriber);
+    let house =
+        House::new(&script(&[says("hm")]), |agent| agent.compaction(Arc::new(Never)).compact_after(1)).await;
+    let session = house.session().await;
+    for prompt in ["one", "two", "three"] {
+        session.send(prompt).await.unwrap().finish().await;
+    }
+    let log = String::from_utf8(log.0.lock().clone()).unwrap();
+    assert_eq!(log.matches("cannot be made shorter").count(), 1, "{log}");
+}
+
 /// Always shortens the first two messages to the same word.
 struct FirstTwo;
 
@@ -116,6 +158,23 @@ async fn a_client_with_an_old_copy_does_not_undo_a_summary() {
     house.session().await.send(request).await.unwrap().finish().await;
     assert_eq!(house.transcript().await, ["assistant: S", "user: and?", "assistant: two"]);
     assert_eq!(house.store.path("s").await.unwrap()[1].text(), "one");
+}
+
+#[tokio::test]
+async fn what_a_summary_stands_for_can_be_answered_again() {
+    let house = House::new(&script(&[says("one"), says("two"), says("uno")]), |agent| {
+        agent.compaction(Arc::new(FirstTwo))
+    })
+    .await;
+    house.send(&"long ".repeat(100)).await;
+    let question = ids(&house).await[0].clone();
+    house.send("more").await;
+    let session = house.session().await;
+    assert!(session.compact().await.unwrap());
+    assert_eq!(house.transcript().await, ["assistant: S", "user: more", "assistant: two"]);
+    session.regenerate(Some(&question)).unwrap().finish().await;
+    assert_eq!(house.transcript().await[1..], ["assistant: uno"]);
+    assert_eq!(texts(&house.requests()[2]), ["long ".repeat(100)]);
 }
 
 #[tokio::test]

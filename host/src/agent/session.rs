@@ -203,7 +203,8 @@ impl Session {
             Box::pin(async move {
                 let last = live.last_request().await.unwrap_or_default();
                 let mut input = live.input(&admission, Arrival::Stored(Vec::new()), last);
-                match live.messages().await {
+                // A question that a summary stands for can be answered again too.
+                match live.setup.store.path(&live.conversation.name).await {
                     Err(error) => input.arrival = Arrival::Failed(error.to_string()),
                     Ok(messages) => {
                         let meant = |message: &&UiMessage| match &wanted {

@@ -25,15 +25,16 @@ impl TurnDriver {
             }
         };
         self.persisted = true;
-        let mut history = match self.setup.store.recent(&self.conversation.name, RECENT_BYTES).await {
+        let (store, session) = (&self.setup.store, &self.conversation.name);
+        let read = match &self.input.parent {
+            // Made again: what was said after the question is not part of it.
+            Some(parent) => store.history(session, parent).await,
+            None => store.recent(session, RECENT_BYTES).await,
+        };
+        let mut history = match read {
             Ok(history) => history,
             Err(error) => return Outcome::Failed(error.to_string()),
         };
-        if let Some(parent) = &self.input.parent {
-            // Made again: what was said after the question is not part of it.
-            let end = history.iter().position(|message| message.id == *parent).map(|place| place + 1);
-            history.truncate(end.unwrap_or(history.len()));
-        }
         let approved = self.approved(&history);
         // Approved calls come first; whoever steers is heard after them.
         if approved.is_empty() {
