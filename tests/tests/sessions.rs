@@ -15,6 +15,7 @@ use lathe::store::Store;
 use lathe::turn::{ModelCall, Part, UiMessage};
 use lathe_tests::binary::{Folder, Ran};
 use lathe_tests::house::{House, call, load, says};
+use lathe_tests::tool::FnTool;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -343,6 +344,10 @@ async fn blocks_of_one_label_and_tools_of_one_name_are_refused() {
             .context_block(block);
         assert!(twice.build().is_err());
     }
+    let own = FnTool::answers("set_context", json!(1)).arc();
+    let builder = lathe::Agent::builder(house.store.clone()).tool(own);
+    let clash = builder.context_block(ContextBlock::new("a")).build().err().unwrap().to_string();
+    assert!(clash.contains("\"set_context\""), "{clash}");
 }
 
 #[tokio::test]

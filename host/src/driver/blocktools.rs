@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::blocks::Blocks;
 use super::{Active, Conversation, Setup};
-use crate::session::{ContextError, ContextMode};
+use crate::session::{ContextBlock, ContextError, ContextMode};
 use crate::tools::{CallContext, NameTaken, Tool, ToolAnswer, ToolSet};
 use crate::turn::{Json, Replay, ToolDefinition, ToolError, ToolState};
 
@@ -25,6 +25,8 @@ enum Does {
     Unload,
     Search,
 }
+
+const ALL: [Does; 4] = [Does::Set, Does::Load, Does::Unload, Does::Search];
 
 impl Does {
     fn name(self) -> &'static str {
@@ -159,11 +161,22 @@ impl Tool for BlockTool {
     }
 }
 
+/// Refuses an agent that has both such a block and a tool of its own with the name of one that the block needs.
+pub(crate) fn check_names(blocks: &[ContextBlock], active: &Active) -> Result<(), NameTaken> {
+    for does in ALL {
+        let needed = blocks.iter().any(|block| block.mode() == does.mode());
+        if needed && active.all_tools.get(does.name()).is_some() {
+            return Err(NameTaken(does.name().into()));
+        }
+    }
+    Ok(())
+}
+
 /// The tools that these blocks need: each only if some block supports it.
 pub(crate) fn tools(blocks: &Blocks) -> Result<ToolSet, NameTaken> {
     let shared = Arc::new(blocks.clone());
     let mut set = ToolSet::default();
-    for does in [Does::Set, Does::Load, Does::Unload, Does::Search] {
+    for does in ALL {
         let labels = blocks.labels(does.mode());
         if labels.is_empty() {
             continue;

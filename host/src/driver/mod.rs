@@ -21,6 +21,7 @@ mod turn;
 pub(crate) use active::Active;
 pub(crate) use answers::{ClientAnswer, ClientAnswers};
 pub(crate) use blocks::Blocks;
+pub(crate) use blocktools::check_names;
 pub(crate) use bridge::StoreBridge;
 pub(crate) use compact::{ModelSummarizer, compact};
 pub(crate) use conversation::Conversation;
