@@ -17,3 +17,6 @@ CREATE UNIQUE INDEX compactions_by_session ON compactions (session_id, summary_i
 -- What answers a message, and what a message that is deleted must not leave behind.
 CREATE INDEX messages_by_parent ON messages (parent_number, session_id);
 CREATE INDEX sessions_by_leaf ON sessions (leaf_number);
+
+-- The messages of a session are found by (session_id, message_id) too, and every turn writes one index less.
+DROP INDEX messages_by_session;

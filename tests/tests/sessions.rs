@@ -2,17 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::io::Write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use lathe::agent::{EntryError, SessionError};
+use lathe::extensions::{ExtensionSettings, Grant};
 use lathe::session::{
     Compaction, CompactionError, Compactor, ContextBlock, ContextError, ContextMode, ContextProvider,
 };
 use lathe::store::Store;
 use lathe::turn::{ModelCall, Part, UiMessage};
 use lathe_tests::binary::{Folder, Ran};
-use lathe_tests::house::{House, call, says};
+use lathe_tests::house::{House, call, load, says};
+use lathe_tests::tool::FnTool;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 fn script(entries: &[Value]) -> Value {
@@ -75,6 +79,46 @@ async fn a_summary_that_fails_costs_nothing() {
     assert_eq!(ids(&house).await, before);
 }
 
+/// Finds nothing to shorten.
+struct Never;
+
+#[async_trait]
+impl Compactor for Never {
+    async fn compact(&self, _messages: &[UiMessage]) -> Result<Option<Compaction>, CompactionError> {
+        Ok(None)
+    }
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_cannot_be_shorter_is_warned_of_once() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    let _here = tracing::subscriber::set_default(subscriber);
+    let house =
+        House::new(&script(&[says("hm")]), |agent| agent.compaction(Arc::new(Never)).compact_after(1)).await;
+    let session = house.session().await;
+    for prompt in ["one", "two", "three"] {
+        session.send(prompt).await.unwrap().finish().await;
+    }
+    let log = String::from_utf8(log.0.lock().clone()).unwrap();
+    assert_eq!(log.matches("cannot be made shorter").count(), 1, "{log}");
+}
+
 /// Always shortens the first two messages to the same word.
 struct FirstTwo;
 
@@ -115,6 +159,23 @@ async fn a_client_with_an_old_copy_does_not_undo_a_summary() {
     house.session().await.send(request).await.unwrap().finish().await;
     assert_eq!(house.transcript().await, ["assistant: S", "user: and?", "assistant: two"]);
     assert_eq!(house.store.path("s").await.unwrap()[1].text(), "one");
+}
+
+#[tokio::test]
+async fn what_a_summary_stands_for_can_be_answered_again() {
+    let house = House::new(&script(&[says("one"), says("two"), says("uno")]), |agent| {
+        agent.compaction(Arc::new(FirstTwo))
+    })
+    .await;
+    house.send(&"long ".repeat(100)).await;
+    let question = ids(&house).await[0].clone();
+    house.send("more").await;
+    let session = house.session().await;
+    assert!(session.compact().await.unwrap());
+    assert_eq!(house.transcript().await, ["assistant: S", "user: more", "assistant: two"]);
+    session.regenerate(Some(&question)).unwrap().finish().await;
+    assert_eq!(house.transcript().await[1..], ["assistant: uno"]);
+    assert_eq!(texts(&house.requests()[2]), ["long ".repeat(100)]);
 }
 
 #[tokio::test]
@@ -283,6 +344,56 @@ async fn blocks_of_one_label_and_tools_of_one_name_are_refused() {
             .context_block(block);
         assert!(twice.build().is_err());
     }
+    let own = FnTool::answers("set_context", json!(1)).arc();
+    let builder = lathe::Agent::builder(house.store.clone()).tool(own);
+    let clash = builder.context_block(ContextBlock::new("a")).build().err().unwrap().to_string();
+    assert!(clash.contains("\"set_context\""), "{clash}");
+}
+
+#[tokio::test]
+async fn blocks_of_extensions_are_there_as_soon_as_their_extension_is() {
+    let deeds = json!({"deeds": [{"do": "context-set", "label": "courier_notes", "text": "milk"},
+        {"do": "context-set", "label": "shared_memory", "text": "x ".repeat(50)},
+        {"do": "context-set", "label": "shared_memory", "text": "ours"},
+        {"do": "context-get", "label": "shared_memory"}]});
+    let own = json!({"label": "courier_notes", "action": "append", "content": "eggs"});
+    let answers = [
+        says("nobody here"),
+        call("a", "courier_act", &deeds),
+        call("b", "set_context", &own),
+        says("written"),
+        says("shown"),
+    ];
+    let house = House::new(&script(&answers), |agent| {
+        agent.context_block(ContextBlock::new("shared_memory").max_tokens(20))
+    })
+    .await;
+    house.send("hello").await;
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let grant = Grant {
+        context_read: words(&["all"]),
+        context_write: words(&["own", "shared_memory"]),
+        ..Grant::default()
+    };
+    let settings = ExtensionSettings { grant, ..ExtensionSettings::default() };
+    let courier = load(&["courier"], [("courier".to_owned(), settings)].into()).await;
+    house.agent.set_extensions(courier).unwrap();
+    house.send("write").await;
+    house.session().await.refresh_system_prompt().await.unwrap();
+    house.send("and now?").await;
+    let requests = house.requests();
+    let systems: Vec<&str> = requests.iter().map(|request| request.system.as_deref().unwrap()).collect();
+    assert!(!systems[0].contains("COURIER_NOTES"));
+    assert!(systems[1].contains("COURIER_NOTES [0% — 0/20 tokens] [writable]"), "{}", systems[1]);
+    assert!(systems[4].contains("milk\neggs") && systems[4].contains("ours"), "{}", systems[4]);
+    let told = serde_json::to_string(&requests[2].messages).unwrap();
+    assert!(told.contains("at most 20 tokens, not about 65; nothing was stored"), "{told}");
+    house.agent.set_extensions([]).unwrap();
+    house.send("bye").await;
+    assert!(
+        !house.requests()[5].system.as_ref().unwrap().contains("COURIER_NOTES"),
+        "gone with its extension"
+    );
 }
 
 fn talk(folder: &Folder, session: &str, prompts: &[&str]) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 use parking_lot::RwLock;
 
 use super::{Agent, BuildError, Concurrency};
-use crate::driver::{Active, FindModel, ModelSummarizer, QueueMode, Setup, StoreBridge};
+use crate::driver::{Active, FindModel, ModelSummarizer, QueueMode, Setup, StoreBridge, check_names};
 use crate::extensions::{Bridge, Extension};
 use crate::hooks::Hooks;
 use crate::logs::Logs;
@@ -248,6 +248,7 @@ impl AgentBuilder {
             reserve.add(tool)?;
         }
         let active = Active::new(&self.tools, &reserve, self.extensions, &bridge)?;
+        check_names(&self.blocks, &active)?;
         let compactor = self.compactor.unwrap_or_else(|| {
             let summarizer = Arc::new(ModelSummarizer(self.model.clone()));
             Arc::new(SummaryCompactor::new(summarizer).token_counter(self.token_counter.clone()))

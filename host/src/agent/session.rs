@@ -99,9 +99,14 @@ impl Session {
                 Plan::Run(Box::new(input))
             })
         });
+        // An answer of the client's is looked for by more than its id.
+        let only = match &messages[..] {
+            [message] if message.role == UiRole::User => Some(message.id.clone()),
+            _ => None,
+        };
         let reconcile = Box::new(|history: &[UiMessage]| reconcile(history, messages));
         let turn = live.noted(&stream.request_id, trigger);
-        let incoming = Incoming { reconcile, turn, body, client_tools };
+        let incoming = Incoming { reconcile, only, turn, body, client_tools };
         let arrival = match live.setup.store.receive(self.name(), incoming).await {
             Ok(Received { stored, last }) => {
                 let new = stored.into_iter().filter(|message| message.role == UiRole::User).collect();
@@ -199,7 +204,8 @@ impl Session {
             Box::pin(async move {
                 let last = live.last_request().await.unwrap_or_default();
                 let mut input = live.input(&admission, Arrival::Stored(Vec::new()), last);
-                match live.messages().await {
+                // A question that a summary stands for can be answered again too.
+                match live.setup.store.path(&live.conversation.name).await {
                     Err(error) => input.arrival = Arrival::Failed(error.to_string()),
                     Ok(messages) => {
                         let meant = |message: &&UiMessage| match &wanted {

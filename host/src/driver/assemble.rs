@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::{Arrival, MessageQueue, TranscriptEvent, TurnDriver, TurnEvent, TurnInput};
 use crate::recovery;
+use crate::session::RECENT_BYTES;
 use crate::store::{JournalChange, StoreError, TurnRecord};
 use crate::turn::{
     Assembly, ModelMessage, Outcome, Replay, Role, SubmissionStatus, Taken, ToolCall, ToolDefinition,
@@ -23,10 +24,14 @@ impl TurnDriver {
         let begin = JournalChange::Begin(Box::new(self.record()));
         let session = &self.conversation.name;
         let takes_up = std::mem::replace(&mut self.input.takes_up, self.input.start.request_id.clone());
-        let (begun, history) = tokio::join!(
-            self.setup.store.commit(session, &takes_up, to_store, None, begin),
-            self.setup.store.messages(session)
-        );
+        let store = &self.setup.store;
+        let (begun, history) = tokio::join!(store.commit(session, &takes_up, to_store, None, begin), async {
+            match &self.input.parent {
+                // Made again: what was said after the question is not part of it.
+                Some(parent) => store.history(session, parent).await,
+                None => store.recent(session, RECENT_BYTES).await,
+            }
+        });
         if let Err(error) = begun {
             return Outcome::NotStored(error.to_string());
         }
@@ -35,11 +40,6 @@ impl TurnDriver {
             Ok(history) => history,
             Err(error) => return Outcome::Failed(error.to_string()),
         };
-        if let Some(parent) = &self.input.parent {
-            // Made again: what was said after the question is not part of it.
-            let end = history.iter().position(|message| message.id == *parent).map(|place| place + 1);
-            history.truncate(end.unwrap_or(history.len()));
-        }
         if let Err(error) = self.repair(&mut history).await {
             return Outcome::NotStored(error.to_string());
         }

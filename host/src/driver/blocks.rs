@@ -80,22 +80,15 @@ impl Blocks {
 
     /// The text of a block as it is now.
     pub(crate) async fn text(&self, block: &ContextBlock) -> Result<String, ContextError> {
-        match block.provider() {
-            Ok(provider) => provider.get(&self.session).await,
-            Err(Some(text)) => Ok(text.to_owned()),
-            Err(None) => {
-                let stored = self.store.context(&self.session, block.label()).await;
-                match stored.map_err(|error| failed(&error))? {
-                    Some(text) => Ok(text),
-                    None => {
-                        // There from now on, for extensions that may write it.
-                        let text = block.initial();
-                        let made = self.store.set_context(&self.session, block.label(), text, true).await;
-                        made.map(|_| text.to_owned()).map_err(|error| failed(&error))
-                    }
-                }
-            }
+        if let Some(provider) = block.provider() {
+            return provider.get(&self.session).await;
         }
+        let stored = if block.is_stored() {
+            self.store.context(&self.session, block.label()).await.map_err(|error| failed(&error))?
+        } else {
+            None
+        };
+        Ok(stored.unwrap_or_else(|| block.initial().to_owned()))
     }
 
     /// Replaces the text of a block, or adds to it, in a line of its own. Returns the block and the text that it has now.
@@ -113,8 +106,8 @@ impl Blocks {
         whole.push_str(text);
         block.fits(&whole)?;
         match block.provider() {
-            Ok(provider) => provider.set(&self.session, &whole).await?,
-            Err(_) => {
+            Some(provider) => provider.set(&self.session, &whole).await?,
+            None => {
                 let set = self.store.set_context(&self.session, label, &whole, true).await;
                 set.map_err(|error| failed(&error))?;
             }

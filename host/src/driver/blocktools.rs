@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::blocks::Blocks;
 use super::{Active, Conversation, Setup};
-use crate::session::{ContextError, ContextMode};
+use crate::session::{ContextBlock, ContextError, ContextMode};
 use crate::tools::{CallContext, NameTaken, Tool, ToolAnswer, ToolSet};
 use crate::turn::{Json, Replay, ToolDefinition, ToolError, ToolState};
 
@@ -25,6 +25,8 @@ enum Does {
     Unload,
     Search,
 }
+
+const ALL: [Does; 4] = [Does::Set, Does::Load, Does::Unload, Does::Search];
 
 impl Does {
     fn name(self) -> &'static str {
@@ -95,7 +97,7 @@ impl BlockTool {
                 Ok(format!("Written to {label}. {}", block.fill(&text)).trim_end().to_owned())
             }
             Does::Load => {
-                let provider = blocks.find(label, self.does.mode())?.provider().ok();
+                let provider = blocks.find(label, self.does.mode())?.provider();
                 let key = word("key");
                 let text = match provider {
                     Some(provider) => provider.load(blocks.session(), key).await?,
@@ -105,7 +107,7 @@ impl BlockTool {
             }
             Does::Unload => unload(blocks, label, word("key")).await,
             Does::Search => {
-                let Ok(provider) = blocks.find(label, self.does.mode())?.provider() else {
+                let Some(provider) = blocks.find(label, self.does.mode())?.provider() else {
                     return Err(ContextError::Unknown(label.to_owned()));
                 };
                 provider.search(blocks.session(), word("query")).await
@@ -159,11 +161,22 @@ impl Tool for BlockTool {
     }
 }
 
+/// Refuses an agent that has both such a block and a tool of its own with the name of one that the block needs.
+pub(crate) fn check_names(blocks: &[ContextBlock], active: &Active) -> Result<(), NameTaken> {
+    for does in ALL {
+        let needed = blocks.iter().any(|block| block.mode() == does.mode());
+        if needed && active.all_tools.get(does.name()).is_some() {
+            return Err(NameTaken(does.name().into()));
+        }
+    }
+    Ok(())
+}
+
 /// The tools that these blocks need: each only if some block supports it.
 pub(crate) fn tools(blocks: &Blocks) -> Result<ToolSet, NameTaken> {
     let shared = Arc::new(blocks.clone());
     let mut set = ToolSet::default();
-    for does in [Does::Set, Does::Load, Does::Unload, Does::Search] {
+    for does in ALL {
         let labels = blocks.labels(does.mode());
         if labels.is_empty() {
             continue;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::extensions::{Bridge, BridgeError, BridgeMessage, LogRecord};
 use crate::logs::Logs;
-use crate::session::ContextBlock;
+use crate::session::{ContextBlock, RECENT_BYTES};
 use crate::store::{Increment, Store, StoreError};
 use crate::turn::{UiMessage, UiRole};
 
@@ -86,7 +86,9 @@ impl Bridge for StoreBridge {
     }
 
     async fn context_get(&self, session: &str, label: &str) -> Result<Option<String>, BridgeError> {
-        self.store.context(session, label).await.map_err(|error| failed(&error))
+        let stored = self.store.context(session, label).await.map_err(|error| failed(&error))?;
+        let agents = || self.blocks.iter().find(|block| block.label() == label && block.provider().is_none());
+        Ok(stored.or_else(|| agents().map(|block| block.initial().to_owned())))
     }
 
     async fn context_set(
@@ -96,10 +98,12 @@ impl Bridge for StoreBridge {
         text: String,
         create: bool,
     ) -> Result<(), BridgeError> {
-        if let Some(block) = self.blocks.iter().find(|block| block.label() == label) {
+        // Of the agent's, those that are stored are there before anything is written to them.
+        let agents = self.blocks.iter().find(|block| block.label() == label && block.is_stored());
+        if let Some(block) = agents {
             block.fits(&text).map_err(|error| BridgeError::TooLarge(error.to_string()))?;
         }
-        match self.store.set_context(session, label, &text, create).await {
+        match self.store.set_context(session, label, &text, create || agents.is_some()).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(BridgeError::NotFound(format!("there is no context block \"{label}\""))),
             Err(error) => Err(failed(&error)),
@@ -107,13 +111,13 @@ impl Bridge for StoreBridge {
     }
 
     async fn messages(&self, session: &str, limit: usize) -> Result<Vec<BridgeMessage>, BridgeError> {
-        let messages = self.store.messages(session).await.map_err(|error| failed(&error))?;
+        let messages = self.store.recent(session, RECENT_BYTES).await.map_err(|error| failed(&error))?;
         let skip = messages.len().saturating_sub(limit);
         Ok(messages.into_iter().skip(skip).map(BridgeMessage::from).collect())
     }
 
     async fn message_count(&self, session: &str) -> Result<usize, BridgeError> {
-        Ok(self.store.messages(session).await.map_err(|error| failed(&error))?.len())
+        Ok(self.store.recent(session, RECENT_BYTES).await.map_err(|error| failed(&error))?.len())
     }
 
     async fn send_message(&self, session: &str, text: String) -> Result<(), BridgeError> {

@@ -24,6 +24,7 @@ mod turn;
 pub(crate) use active::Active;
 pub(crate) use answers::{ClientAnswer, ClientAnswers};
 pub(crate) use blocks::Blocks;
+pub(crate) use blocktools::check_names;
 pub(crate) use bridge::StoreBridge;
 pub use chat::{ChatEvent, RecoveryEvent};
 pub(crate) use compact::{ModelSummarizer, compact};

@@ -170,18 +170,22 @@ impl ContextBlock {
         }
     }
 
-    /// Its text where it does not change, and the provider where it has one; neither if the store has it.
-    pub(crate) fn provider(&self) -> Result<&dyn ContextProvider, Option<&str>> {
-        match &self.source {
-            Source::Stored(_) => Err(None),
-            Source::Fixed(text) => Err(Some(text)),
-            Source::Provider(provider) => Ok(&**provider),
-        }
+    /// Where its text comes from, if that is neither the store nor the agent.
+    pub(crate) fn provider(&self) -> Option<&dyn ContextProvider> {
+        if let Source::Provider(provider) = &self.source { Some(&**provider) } else { None }
     }
 
-    /// What it begins with in the store.
+    /// Whether its text is kept in the store.
+    pub(crate) fn is_stored(&self) -> bool {
+        matches!(self.source, Source::Stored(_))
+    }
+
+    /// Its text as long as none is stored; empty if a provider has it.
     pub(crate) fn initial(&self) -> &str {
-        if let Source::Stored(text) = &self.source { text } else { "" }
+        match &self.source {
+            Source::Stored(text) | Source::Fixed(text) => text,
+            Source::Provider(_) => "",
+        }
     }
 
     /// Refuses a label that is not usable in the tools and for extensions.

@@ -6,7 +6,9 @@
 mod blocks;
 mod compaction;
 mod estimate;
+mod window;
 
 pub use blocks::{ContextBlock, ContextError, ContextMode, ContextProvider};
 pub use compaction::{Compaction, CompactionError, Compactor, Summarizer, SummaryCompactor};
 pub use estimate::{TokenCounter, estimate_text, estimate_tokens};
+pub use window::{RECENT_BYTES, begin_with_question};

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::messages::{self, Row};
-use super::{StoreError, Window};
+use super::{StoreError, Window, sessions};
 use crate::session::Compaction;
 
 /// The message with that id; of a summary, the last message that it stands for.
@@ -20,6 +20,18 @@ pub(super) fn number(
         return Ok(own);
     }
     Ok(range(connection, session_id, message)?.map(|(_, to)| to))
+}
+
+/// The message with that id; of a summary, the first message that it stands for.
+pub(super) fn first(
+    connection: &Connection,
+    session_id: i64,
+    message: &str,
+) -> Result<Option<i64>, StoreError> {
+    match range(connection, session_id, message)? {
+        Some((from, _)) => Ok(Some(from)),
+        None => number(connection, session_id, message),
+    }
 }
 
 /// The first and the last message that a summary stands for.
@@ -59,17 +71,9 @@ pub(super) fn compact(
     if summary.len() >= covered.iter().map(|(_, body)| body.len()).sum() {
         return Ok(false);
     }
-    let (session_id, _) = messages::place(connection, session)?;
-    // Where a summary is at an end of the range, what it stands for is.
-    let number = |message: &str, first: bool| -> Result<i64, StoreError> {
-        let number = match range(connection, session_id, message)? {
-            Some((from, _)) if first => Some(from),
-            Some((_, to)) => Some(to),
-            None => number(connection, session_id, message)?,
-        };
-        number.ok_or_else(|| missing(message))
-    };
-    let (from, to) = (number(&compaction.from, true)?, number(&compaction.to, false)?);
+    let session_id = sessions::known(connection, session)?;
+    let from = first(connection, session_id, &compaction.from)?.ok_or_else(|| missing(&compaction.from))?;
+    let to = number(connection, session_id, &compaction.to)?.ok_or_else(|| missing(&compaction.to))?;
     insert(connection, session_id, (from, to), &compaction.summary.id, &summary)?;
     Ok(true)
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Incoming, LastRequest, Received, StoreError, TurnRecord, compaction, journal};
+use super::{Incoming, LastRequest, Received, StoreError, TurnRecord, compaction, journal, sessions};
 use crate::turn::{TurnStart, UiMessage, UiRole};
 
 /// A message's id, and its text in JSON.
@@ -159,8 +159,14 @@ pub(super) fn receive(
     incoming: Incoming,
 ) -> Result<Received, StoreError> {
     // A client may have a copy from before a summary took the place of some of it.
-    let mut known = rows(connection, session, Window::Stored)?;
-    known.extend(compaction::summaries(connection, session)?);
+    let known = match &incoming.only {
+        Some(message) => one(connection, session, message)?.into_iter().collect(),
+        None => {
+            let mut known = rows(connection, session, Window::Stored)?;
+            known.extend(compaction::summaries(connection, session)?);
+            known
+        }
+    };
     let stored = (incoming.reconcile)(&parse(session, &known)?);
     for message in &stored {
         put(connection, session, message, None)?;
@@ -178,6 +184,34 @@ pub(super) fn receive(
     let turn = TurnRecord { start: TurnStart { body: last.body.clone(), ..turn.start }, ..turn };
     journal::note(connection, session_id, &turn, false)?;
     Ok(Received { stored, last })
+}
+
+fn one(connection: &Connection, session: &str, message: &str) -> Result<Option<Row>, StoreError> {
+    let row = connection
+        .prepare_cached(
+            "SELECT message_id, body FROM sessions CROSS JOIN messages ON session_id = id WHERE name = ? AND message_id = ?",
+        )?
+        .query_row([session, message], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(row)
+}
+
+/// What [`rows`] gives of the last so many bytes; and whether that is the whole conversation.
+pub(super) fn recent(
+    connection: &Connection,
+    session: &str,
+    bytes: u64,
+) -> Result<(Vec<Row>, bool), StoreError> {
+    let rows = rows(connection, session, Window::Shown(Some(bytes)))?;
+    let Some((first, _)) = rows.first() else { return Ok((rows, true)) };
+    let session_id = sessions::known(connection, session)?;
+    let whole = match compaction::first(connection, session_id, first)? {
+        Some(number) => connection
+            .prepare_cached("SELECT parent_number IS NULL FROM messages WHERE number = ?")?
+            .query_row([number], |row| row.get(0))?,
+        None => true,
+    };
+    Ok((rows, whole))
 }
 
 /// The numbers of the messages that lead to one, itself the last.

@@ -44,7 +44,8 @@ pub trait Store: Send + Sync {
     /// none. Summaries stand in the place of what they are of; see [`compact`](Self::compact).
     async fn messages(&self, session: &str) -> Result<Vec<UiMessage>, StoreError>;
 
-    /// The last messages of the same, as many as have `bytes` together as they are stored; at least one.
+    /// The last messages of the same, as many as have `bytes` together as they are stored; at least one. Where something
+    /// is left out they begin with a user's message, if there is one.
     async fn recent(&self, session: &str, bytes: u64) -> Result<Vec<UiMessage>, StoreError>;
 
     /// The same as it was said: without summaries, with all that they stand for.
@@ -289,6 +290,9 @@ pub struct Incoming {
     pub reconcile: Box<Reconcile>,
     /// The turn that is to answer; noted with the messages, and with what the request says beyond them.
     pub turn: TurnRecord,
+    /// The id of the only message that `reconcile` looks for; none if it is to be told of all. A long conversation is not
+    /// read for a new message.
+    pub only: Option<String>,
     /// Custom fields, an object.
     pub body: Option<Json>,
     /// Tools that the client runs; without them those of its last request stay.

@@ -12,7 +12,7 @@ use super::{
     SessionInfo, Store, StoreError, Submission, Unfinished, Window, branches, compaction, context, health,
     journal, messages, schema, search, sessions, storage, submissions, tree,
 };
-use crate::session::Compaction;
+use crate::session::{Compaction, begin_with_question};
 use crate::turn::{SubmissionStatus, UiMessage};
 
 /// How long a writer waits for another process to finish. 5 s: a write takes well under a millisecond.
@@ -103,7 +103,14 @@ impl Store for SqliteStore {
     }
 
     async fn recent(&self, session: &str, bytes: u64) -> Result<Vec<UiMessage>, StoreError> {
-        self.read(session, Window::Shown(Some(bytes))).await
+        let name = session.to_owned();
+        let (rows, whole) =
+            self.worker.read(move |connection| messages::recent(connection, &name, bytes)).await?;
+        let mut messages = messages::parse(session, &rows)?;
+        if !whole {
+            begin_with_question(&mut messages);
+        }
+        Ok(messages)
     }
 
     async fn path(&self, session: &str) -> Result<Vec<UiMessage>, StoreError> {

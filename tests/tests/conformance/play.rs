@@ -52,6 +52,7 @@ impl Player {
             match builder.build() {
                 Ok(agent) => break agent,
                 Err(BuildError::Tool(taken)) => refuse(&mut extensions, &mut loads, &taken.0, &taken)?,
+                Err(error) => return Err(error.into()),
             }
         };
         let session = agent.session("conformance").await?;
