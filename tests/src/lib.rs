@@ -1,10 +1,13 @@
 //! What the tests of the whole system share.
 pub mod binary;
+pub mod built_in;
+pub mod compare;
 pub mod guests;
 pub mod house;
 pub mod mutation;
 pub mod probe;
 pub mod provider_server;
 pub mod recorder;
+pub mod recording;
 pub mod scripts;
 pub mod tool;
