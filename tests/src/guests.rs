@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+/// The examples in Rust.
+pub const EXAMPLES: [&str; 4] = ["approve-shell", "github", "redact", "word-count"];
+
 /// The repository.
 #[must_use]
 pub fn root() -> &'static Path {
@@ -16,34 +19,58 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Builds the crates once in this process, and returns the file of one of them. Cargo itself keeps processes that do so
-/// at the same time apart.
+/// Builds the extensions and the tests' own guests once in this process, and returns the file of one of them.
 ///
 /// # Panics
 ///
 /// If they do not build.
 #[must_use]
-#[allow(clippy::expect_used, reason = "a test fails by panicking")]
 pub fn guest(package: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root()).args([
-            "build",
-            "--profile",
-            "guest",
-            "--target",
-            "wasm32-wasip2",
-            "--quiet",
-        ]);
-        for package in
-            ["bench", "calc", "clock", "courier", "gate", "greeter", "house-rules", "meter", "probe", "rogue"]
-        {
-            cargo.args(["-p", package]);
-        }
-        let done = cargo.stdin(Stdio::null()).status().expect("cargo runs");
-        assert!(done.success(), "the guests do not build");
-        target().join("wasm32-wasip2/guest")
+        build(&[
+            "bench",
+            "calc",
+            "clock",
+            "courier",
+            "gate",
+            "greeter",
+            "house-rules",
+            "meter",
+            "probe",
+            "rogue",
+        ])
     });
+    file(folder, package)
+}
+
+/// The same for the examples in Rust. One of them needs `lathe-guest` with another feature: built together with the
+/// others, it would have them built anew.
+///
+/// # Panics
+///
+/// If they do not build.
+#[must_use]
+pub fn example(package: &str) -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| build(&EXAMPLES));
+    file(folder, package)
+}
+
+/// Cargo itself keeps processes that do so at the same time apart.
+#[allow(clippy::expect_used, reason = "a test fails by panicking")]
+fn build(packages: &[&str]) -> PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(root());
+    cargo.args(["build", "--profile", "guest", "--target", "wasm32-wasip2", "--quiet"]);
+    for package in packages {
+        cargo.args(["-p", package]);
+    }
+    let done = cargo.stdin(Stdio::null()).status().expect("cargo runs");
+    assert!(done.success(), "the guests do not build");
+    target().join("wasm32-wasip2/guest")
+}
+
+fn file(folder: &Path, package: &str) -> PathBuf {
     folder.join(format!("{}.wasm", package.replace('-', "_")))
 }

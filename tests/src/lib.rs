@@ -2,6 +2,7 @@
 pub mod binary;
 pub mod built_in;
 pub mod compare;
+pub mod docs;
 pub mod guests;
 pub mod house;
 pub mod mutation;
@@ -10,4 +11,6 @@ pub mod provider_server;
 pub mod recorder;
 pub mod recording;
 pub mod scripts;
+pub mod source;
 pub mod tool;
+pub mod wit;

@@ -111,6 +111,10 @@ impl Hooks for EndsWithAssistant {
     }
 }
 
+/// As in Think.
+const CONTINUE: &str =
+    "Continue your previous response from exactly where it left off. Do not repeat any of it.";
+
 #[tokio::test]
 async fn messages_that_end_with_the_models_words_are_continued() {
     for hook in ["before_turn", "before_step", "transform_context", "prepare_next_step"] {
@@ -121,7 +125,7 @@ async fn messages_that_end_with_the_models_words_are_continued() {
         for request in house.requests() {
             assert_ne!(request.messages.last().unwrap().role, Role::Assistant, "{hook}");
         }
-        let continued = |message: &ModelMessage| json!(message)["content"][0]["text"] == "Continue.";
+        let continued = |message: &ModelMessage| json!(message)["content"][0]["text"] == CONTINUE;
         let requests = house.requests();
         assert!(requests.iter().any(|request| request.messages.iter().any(continued)), "{hook}");
     }
@@ -169,7 +173,7 @@ async fn a_stream_that_never_ends_can_be_cancelled() {
 async fn a_stream_that_stalls_ends_with_an_error_if_so_asked() {
     let pause = std::time::Duration::from_millis(100);
     let script = json!([{"text": ["half", {"holdMs": 86_400_000}]}]);
-    let house = House::new(&script, |agent| agent.chat_stream_stall_timeout(pause)).await;
+    let house = House::new(&script, |agent| agent.chat_recovery(None).chat_stream_stall_timeout(pause)).await;
     let result = house.send("go").await;
     assert_eq!((result.status, &*result.text), (TurnStatus::Error, "half"));
     assert!(result.error.unwrap().contains("100 ms"));

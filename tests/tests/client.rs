@@ -284,11 +284,13 @@ async fn approvals_wait_through_a_restart() {
 }
 
 #[tokio::test]
-async fn an_approval_that_is_not_answered_leaves_the_call_out_of_the_next_request() {
+async fn an_approval_that_is_not_answered_fails_the_call_when_the_user_goes_on() {
     let (house, runs) = shop(Arc::new(Gate::default())).await;
     drop(house.send("pay 5").await);
     drop(house.send("forget it").await);
     assert_eq!(runs.load(Ordering::Relaxed), 0);
     let roles: Vec<Value> = house.requests()[1].messages.iter().map(|message| json!(message.role)).collect();
-    assert_eq!(roles, ["user", "user"]);
+    assert_eq!(roles, ["user", "assistant", "tool", "user"]);
+    let error = json!(house.requests()[1].messages[2].content[0]);
+    assert_eq!(error["output"]["type"], "error-text", "{error}");
 }

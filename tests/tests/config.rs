@@ -182,7 +182,7 @@ async fn a_turn_has_a_time_limit_and_a_stream_a_longest_pause() {
     ] {
         let script = json!([{"text": ["half", {"holdMs": 86_400_000}]}]);
         let hooks = Arc::new(Set { turn: set, step: Value::Null });
-        let house = House::new(&script, |agent| agent.hooks(hooks)).await;
+        let house = House::new(&script, |agent| agent.hooks(hooks).chat_recovery(None)).await;
         let result = house.send("go").await;
         assert_eq!((result.status, &*result.text), (TurnStatus::Error, "half"));
         assert!(result.error.unwrap().contains(said));
@@ -200,7 +200,7 @@ async fn a_turn_has_a_time_limit_and_a_stream_a_longest_pause() {
         let hooks = Arc::new(Set { turn: set, step: Value::Null });
         let pause = std::time::Duration::from_millis(50);
         let build = |agent: lathe::agent::AgentBuilder| {
-            agent.hooks(hooks).tool(slow.clone()).chat_stream_stall_timeout(pause)
+            agent.hooks(hooks).tool(slow.clone()).chat_stream_stall_timeout(pause).chat_recovery(None)
         };
         assert_eq!(House::new(&script, build).await.send("go").await.status, status);
     }

@@ -121,8 +121,10 @@ async fn loop_3_3_a_transformed_context_is_for_one_request_alone() {
 
 #[tokio::test]
 async fn loop_3_4_a_stream_without_its_end_is_an_error() {
-    let (house, _) =
-        recorded(json!([{"text": ["par"], "noFinish": true}]), Recorder::default(), |agent| agent).await;
+    let (house, _) = recorded(json!([{"text": ["par"], "noFinish": true}]), Recorder::default(), |agent| {
+        agent.chat_recovery(None)
+    })
+    .await;
     let result = house.send("one").await;
     assert_eq!((result.status, &*result.text), (TurnStatus::Error, "par"), "what had come is kept");
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::compact::Compaction;
 use super::concurrency::{Concurrency, Submissions};
 use super::continuation::Continuation;
-use super::recover::Verdict;
+use super::recover::{Over, Verdict};
 use super::stream::{Skipped, TurnResult, TurnStream};
 use super::turns::TurnQueue;
 use super::{EntryError, SessionEvent};
@@ -255,7 +255,7 @@ impl Live {
         events: EventSender,
         cancel: CancellationToken,
     ) -> Result<Ended, Box<TurnResult>> {
-        let over = |status, error| Box::new(TurnResult::over(request_id.to_owned(), status, error));
+        let over = |over| Box::new(TurnResult::over(request_id.to_owned(), over));
         let (mut next, mut why, mut error) = (None, Interruption::Killed, None);
         let mut interrupted = request_id.to_owned();
         let mut recovery = None;
@@ -275,8 +275,11 @@ impl Live {
                         recovery = Some(event);
                         *input
                     }
-                    Ok(Verdict::Over(status, error)) => return Err(over(status, error)),
-                    Err(error) => return Err(over(TurnStatus::Error, Some(error.to_string()))),
+                    Ok(Verdict::Over(how)) => return Err(over(how)),
+                    Err(error) => {
+                        let error = Some(error.to_string());
+                        return Err(over(Over { status: TurnStatus::Error, error, message: None }));
+                    }
                 },
             };
             let TurnStart { request_id, trigger, continuation, .. } = input.start.clone();

@@ -25,8 +25,15 @@ const DECLINED: &str = "The answer was interrupted and is not continued.";
 pub(super) enum Verdict {
     /// Another turn takes it up.
     Again(Box<TurnInput>, RecoveryEvent),
-    /// It ends so.
-    Over(TurnStatus, Option<String>),
+    /// It ends so, with what there is of its answer.
+    Over(Over),
+}
+
+/// How a turn ends that nobody takes up.
+pub(super) struct Over {
+    pub(super) status: TurnStatus,
+    pub(super) error: Option<String>,
+    pub(super) message: Option<UiMessage>,
 }
 
 /// What a turn has left.
@@ -132,13 +139,14 @@ impl Live {
         let name = &self.conversation.name;
         let left = store.unfinished(name).await?;
         let Some(turn) = left.into_iter().find(|turn| turn.record.start.request_id == request_id) else {
-            return Ok(Verdict::Over(TurnStatus::Error, error.map(str::to_owned)));
+            let (status, error) = (TurnStatus::Error, error.map(str::to_owned));
+            return Ok(Verdict::Over(Over { status, error, message: None }));
         };
         let messages = self.messages().await?;
         let left = Left::of(turn, &messages);
         let Some(budget) = &self.setup.recovery else {
             self.end(&left, DECLINED, events).await?;
-            return Ok(Verdict::Over(TurnStatus::Error, Some(DECLINED.into())));
+            return Ok(left.over(TurnStatus::Error, Some(DECLINED)));
         };
         let root = &left.record.root_request_id;
         let (kept, now) = store.incident(name, root).await?;
@@ -174,12 +182,12 @@ impl Live {
         if !options.go_on {
             self.end(&recovery.left, DECLINED, events).await?;
             recovery.close("continue_disabled").await?;
-            return Ok(Verdict::Over(TurnStatus::Error, Some(DECLINED.into())));
+            return Ok(recovery.left.over(TurnStatus::Error, Some(DECLINED)));
         }
         recovery.persist().await?;
         if recovery.waits_for_client() {
             recovery.park().await?;
-            return Ok(Verdict::Over(TurnStatus::Completed, None));
+            return Ok(recovery.left.over(TurnStatus::Completed, None));
         }
         let wait = recovery.incident.wait_ms(why);
         if wait > 0 {
@@ -191,7 +199,7 @@ impl Live {
                 let end = JournalChange::End { status: SubmissionStatus::Aborted, error: None };
                 store.commit(name, request_id, Vec::new(), None, end).await?;
                 recovery.close("cancelled").await?;
-                return Ok(Verdict::Over(TurnStatus::Aborted, None));
+                return Ok(recovery.left.over(TurnStatus::Aborted, None));
             }
             () = tokio::time::sleep(Duration::from_millis(wait)) => {}
         }
@@ -225,6 +233,11 @@ impl Live {
 }
 
 impl Left {
+    fn over(&self, status: TurnStatus, error: Option<&str>) -> Verdict {
+        let message = (!self.message.parts.is_empty()).then(|| self.message.clone());
+        Verdict::Over(Over { status, error: error.map(str::to_owned), message })
+    }
+
     /// What is new is not kept.
     fn drop_new(&mut self) {
         let base = self.message.parts.len() - self.new_parts;
@@ -304,7 +317,7 @@ impl Recovery<'_> {
             .exhausted(&ExhaustedContext { recovery, reason, terminal_message })
             .await;
         self.events.chat(ChatEvent::RecoveryExhausted { recovery: self.event(), reason });
-        Ok(Verdict::Over(TurnStatus::Error, Some(terminal_message.clone())))
+        Ok(self.left.over(TurnStatus::Error, Some(terminal_message)))
     }
 
     /// Keeps what is there of the answer. The journal keeps it too, until another turn has begun.

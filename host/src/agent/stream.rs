@@ -2,6 +2,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::output;
+use super::recover::Over;
 use crate::driver::{Ended, TurnEvent};
 use crate::turn::{ChatStage, Json, TurnStatus, UiMessage, Usage};
 
@@ -113,8 +114,10 @@ impl TurnResult {
     }
 
     /// One that has ended without another turn.
-    pub(super) fn over(request_id: String, status: TurnStatus, error: Option<String>) -> Self {
-        Self { status, error, ..Self::empty(request_id) }
+    pub(super) fn over(request_id: String, over: Over) -> Self {
+        let Over { status, error, message } = over;
+        let text = message.as_ref().map(UiMessage::text).unwrap_or_default();
+        Self { status, error, message, text, ..Self::empty(request_id) }
     }
 
     pub(super) fn skipped(request_id: String, why: Skipped) -> Self {

@@ -155,7 +155,8 @@ pub trait Hooks: Send + Sync {
         Ok(None)
     }
 
-    /// After each step, its tool calls included. An error ends the turn.
+    /// After each step, its tool calls included; with the finish reason `error` after a stream that failed in mid-answer. An
+    /// error ends the turn.
     ///
     /// ```
     /// use lathe::hooks::{HookResult, Hooks, StepFinishContext};

@@ -9,7 +9,8 @@ use lathe::hooks::{
     ToolResultContext, TurnContext,
 };
 use lathe::turn::{
-    CallOutcome, ModelMessage, StepUpdate, ToolDecision, ToolOutput, ToolOverride, ToolRecord, TurnConfig,
+    CallOutcome, FinishReason, ModelMessage, StepUpdate, ToolDecision, ToolOutput, ToolOverride, ToolRecord,
+    TurnConfig,
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -140,8 +141,11 @@ impl Hooks for BuiltIn {
         }))
     }
 
-    async fn on_step_finish(&self, _: &StepFinishContext<'_>) -> HookResult {
-        self.record.step_finished();
+    async fn on_step_finish(&self, step: &StepFinishContext<'_>) -> HookResult {
+        // The library's `turn_end` does not come for a stream that broke off.
+        if step.step.answer.finish_reason != FinishReason::Error {
+            self.record.step_finished();
+        }
         Ok(())
     }
 

@@ -45,6 +45,8 @@ pub(crate) async fn play(script: &Script) -> anyhow::Result<Value> {
         .models(move |id| Ok(model(id)))
         .system(host.system.as_deref().unwrap_or("SYS"))
         .max_steps(MAX_STEPS)
+        // The library has none.
+        .chat_recovery(None)
         .steering(mode(steering))
         .follow_ups(mode(follow_ups))
         .concurrency(Concurrency::Drop)
