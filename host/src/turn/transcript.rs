@@ -193,6 +193,17 @@ impl UiMessage {
     }
 }
 
+impl UiPart {
+    /// What was cut off is over once more comes after it.
+    pub(crate) fn close(&mut self) {
+        if let Self::Text { state, .. } | Self::Reasoning { state, .. } = self
+            && *state == Some(TextState::Streaming)
+        {
+            *state = Some(TextState::Done);
+        }
+    }
+}
+
 impl UiMessage {
     /// Its tool calls.
     pub fn tools(&self) -> impl Iterator<Item = &ToolPart> {
