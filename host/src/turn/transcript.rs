@@ -109,6 +109,8 @@ impl UiMessage {
             let mut results = Vec::new();
             for part in step {
                 match part {
+                    // One that was cut off before its first word; providers refuse it.
+                    UiPart::Text { text, .. } if text.is_empty() => {}
                     UiPart::Text { text, provider_metadata, .. } => {
                         said.push(Part::Text {
                             text: text.clone(),
