@@ -25,7 +25,7 @@ impl Recovering {
         if let Value::Object(fields) = &mut event {
             fields.retain(|_, field| !field.is_null());
         }
-        self.record.hook(event);
+        self.record.hook(&event);
     }
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct CaseCompactor {
 #[async_trait]
 impl Compactor for CaseCompactor {
     async fn compact(&self, messages: &[UiMessage]) -> Result<Option<Compaction>, CompactionError> {
-        self.record.hook(json!({"hook": "compaction", "messages": roles(messages)}));
+        self.record.hook(&json!({"hook": "compaction", "messages": roles(messages)}));
         let keep = self.compaction["keep"].as_u64().and_then(|keep| usize::try_from(keep).ok());
         let (Some(keep), Some(summary)) = (keep, self.compaction["summary"].as_str()) else {
             return Ok(None);

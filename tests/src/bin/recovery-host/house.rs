@@ -30,7 +30,7 @@ impl House {
         let system = host["system"].as_str().unwrap_or("SYS");
         let told = record.clone();
         let hooks = host["hooks"].as_object().cloned().unwrap_or_default();
-        let built_in = Arc::new(BuiltIn::new(system, hooks, move |event| told.hook(event)));
+        let built_in = Arc::new(BuiltIn::new(system, hooks, move |event| told.hook(&event)));
         let entries = case["model"].as_array().cloned().unwrap_or_default();
         let mut builder = Agent::builder(store.clone())
             .model(Arc::new(CaseModel { entries, record: record.clone() }))

@@ -29,8 +29,8 @@ impl LanguageModel for CaseModel {
     }
 
     async fn stream(&self, call: ModelCall) -> Result<ModelStream, ModelError> {
-        let number =
-            self.record.request(call.messages.iter().map(|message| pick_content(&json!(message))).collect());
+        let messages = call.messages.iter().map(|message| pick_content(&json!(message))).collect();
+        let number = self.record.request(&messages);
         let next = self.entries.get(number).or(self.entries.last()).map(entry);
         let script = Script::parse(&json!([next]).to_string());
         let script = script.map_err(|error| ModelError::new(ModelErrorKind::InvalidRequest, error))?;

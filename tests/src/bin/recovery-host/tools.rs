@@ -46,7 +46,7 @@ impl Tool for CaseTool {
             tokio::time::sleep(Duration::from_millis(ms)).await;
         }
         self.record
-            .hook(json!({"hook": "tool ends", "toolName": name, "toolCallId": id, "execution": execution}));
+            .hook(&json!({"hook": "tool ends", "toolName": name, "toolCallId": id, "execution": execution}));
         match &does["throw"] {
             Value::String(error) => Err(ToolError::failed(error)),
             _ if does["echo"] == true => Ok(input.into()),
