@@ -15,5 +15,5 @@ CREATE INDEX compactions_by_from ON compactions (from_number);
 CREATE UNIQUE INDEX compactions_by_session ON compactions (session_id, summary_id);
 
 -- What answers a message, and what a message that is deleted must not leave behind.
-CREATE INDEX messages_by_parent ON messages (parent_number);
+CREATE INDEX messages_by_parent ON messages (parent_number, session_id);
 CREATE INDEX sessions_by_leaf ON sessions (leaf_number);

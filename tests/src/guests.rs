@@ -74,3 +74,15 @@ fn build(packages: &[&str]) -> PathBuf {
 fn file(folder: &Path, package: &str) -> PathBuf {
     folder.join(format!("{}.wasm", package.replace('-', "_")))
 }
+
+/// The guest with the feature `http` of `lathe-guest`, as above. Built alone, or cargo would give the feature to the others
+/// too.
+///
+/// # Panics
+///
+/// As above.
+#[must_use]
+pub fn messenger() -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    file(FOLDER.get_or_init(|| build(&["messenger"])), "messenger")
+}

@@ -97,7 +97,8 @@ impl Mutation {
         from.get(self.below(from.len())).copied()
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    /// A number below that limit; 0 if the limit is.
+    pub fn below(&mut self, limit: usize) -> usize {
         let limit = u64::try_from(limit.max(1)).unwrap_or(u64::MAX);
         usize::try_from(self.next() % limit).unwrap_or(0)
     }

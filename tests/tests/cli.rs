@@ -136,7 +136,7 @@ fn a_mistake_in_the_configuration_is_shown_where_it_is() {
     assert_eq!(
         folder.lathe(&["run", "x"]),
         refused(
-            "error: lathe.toml:2:1: there is no key `modle` here; known are model, system, max-steps, data, extensions, extension, providers
+            "error: lathe.toml:2:1: there is no key `modle` here; known are model, system, max-steps, compact-after, data, extensions, extension, providers
    ,-[lathe.toml:2:1]
  1 | # mine
  2 | modle = \"demo\"
@@ -356,7 +356,7 @@ fn json_events_are_one_a_line_and_the_last_is_the_end() {
     let events = lines(&ran.out);
     let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     assert_eq!(kinds.iter().filter(|kind| **kind == "finish").count(), 1, "{kinds:?}");
-    assert_eq!(kinds.first(), Some(&"start"));
+    assert_eq!(kinds[..2], ["chat:turn:start", "start"]);
     let call = events.iter().find(|event| event["type"] == "tool-call").unwrap();
     assert_eq!(call["toolName"], "nope");
     assert_eq!(

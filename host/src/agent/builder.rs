@@ -10,7 +10,9 @@ use crate::hooks::Hooks;
 use crate::logs::Logs;
 use crate::model::{DemoModel, LanguageModel};
 use crate::recovery::{ChatRecovery, ContextOverflow};
-use crate::session::{Compactor, SummaryCompactor, TokenCounter, estimate_tokens};
+use crate::session::{
+    Compactor, ContextBlock, ContextError, SummaryCompactor, TokenCounter, estimate_tokens,
+};
 use crate::store::Store;
 use crate::tools::{Tool, ToolSet};
 use crate::turn::UiMessage;
@@ -37,6 +39,7 @@ pub struct AgentBuilder {
     hooks: Vec<Arc<dyn Hooks>>,
     extensions: Vec<Arc<Extension>>,
     logs: Option<Logs>,
+    blocks: Vec<ContextBlock>,
     compactor: Option<Arc<dyn Compactor>>,
     compact_after: Option<u64>,
     token_counter: Arc<TokenCounter>,
@@ -63,6 +66,7 @@ impl AgentBuilder {
             hooks: Vec::new(),
             extensions: Vec::new(),
             logs: None,
+            blocks: Vec::new(),
             compactor: None,
             compact_after: None,
             token_counter: Arc::new(estimate_tokens),
@@ -196,6 +200,13 @@ impl AgentBuilder {
         self
     }
 
+    /// Adds a context block, which every session has. Those of extensions that may write them come after.
+    #[must_use]
+    pub fn context_block(mut self, block: ContextBlock) -> Self {
+        self.blocks.push(block);
+        self
+    }
+
     /// Says what a conversation is shortened to; a [`SummaryCompactor`] that asks the agent's model unless set.
     #[must_use]
     pub fn compaction(mut self, compactor: Arc<dyn Compactor>) -> Self {
@@ -222,9 +233,16 @@ impl AgentBuilder {
     ///
     /// # Errors
     ///
-    /// If two tools have one name.
+    /// If two tools have one name, or two context blocks one label.
     pub fn build(self) -> Result<Agent, BuildError> {
-        let bridge: Arc<dyn Bridge> = Arc::new(StoreBridge::new(self.store.clone(), self.logs));
+        let bridge: Arc<dyn Bridge> =
+            Arc::new(StoreBridge::new(self.store.clone(), self.logs).with_blocks(self.blocks.clone()));
+        for (number, block) in self.blocks.iter().enumerate() {
+            block.check()?;
+            if self.blocks.iter().take(number).any(|other| other.label() == block.label()) {
+                return Err(ContextError::Taken(block.label().to_owned()).into());
+            }
+        }
         let mut reserve = ToolSet::default();
         for tool in self.reserve {
             reserve.add(tool)?;
@@ -248,6 +266,7 @@ impl AgentBuilder {
             steering: self.steering,
             follow_ups: self.follow_ups,
             hooks: self.hooks.into(),
+            blocks: self.blocks,
             compactor,
             compact_after: self.compact_after,
             token_counter: self.token_counter,

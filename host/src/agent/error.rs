@@ -1,5 +1,5 @@
 use crate::hooks::HookError;
-use crate::session::CompactionError;
+use crate::session::{CompactionError, ContextError};
 use crate::store::StoreError;
 use crate::tools::NameTaken;
 
@@ -9,20 +9,26 @@ pub enum BuildError {
     /// Two tools have one name.
     #[error(transparent)]
     Tool(#[from] NameTaken),
+    /// A context block's label is not usable, or two have the same.
+    #[error(transparent)]
+    Context(#[from] ContextError),
 }
 
-/// Why a session cannot be opened.
+/// Why a session cannot be opened or changed as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The name is not usable.
     #[error("\"{}\" is no name for a session: it needs 1 to 200 characters, none of them a control character", .0.escape_debug())]
     Name(String),
-    /// Another process has it, or the store fails.
-    #[error(transparent)]
-    Store(#[from] StoreError),
     /// A `configure_session` hook failed.
     #[error("the session could not be set up: {0}")]
     Hook(String),
+    /// Somebody holds it, or a turn of it runs.
+    #[error("session \"{0}\" is in use")]
+    InUse(String),
+    /// The store failed, or has no such session.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl From<HookError> for SessionError {
@@ -40,6 +46,9 @@ pub enum EntryError {
         "session \"{0}\" is inside a turn: a turn that waits for another one of its session never ends; use `steer`, `follow_up` or `add_messages`"
     )]
     InsideTurn(String),
+    /// A context block could not be read or written.
+    #[error(transparent)]
+    Context(#[from] ContextError),
     /// The conversation could not be shortened.
     #[error(transparent)]
     Compaction(#[from] CompactionError),

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OnceCell, broadcast, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -92,6 +92,7 @@ impl Live {
         let conversation = Conversation {
             name,
             system,
+            blocks: RwLock::default(),
             steering: MessageQueue::new(setup.steering),
             follow_ups: MessageQueue::new(setup.follow_ups),
             answers: ClientAnswers::default(),
@@ -183,7 +184,7 @@ impl Live {
             body: last.body,
             max_steps: self.setup.max_steps,
         };
-        let active = self.setup.active();
+        let active = self.setup.active_for(&self.conversation);
         let client_tools = client_tools(last.client_tools, &active.all_tools);
         TurnInput {
             root_request_id: start.request_id.clone(),

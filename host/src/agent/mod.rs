@@ -1,5 +1,6 @@
 //! What an embedder sees: an agent, its sessions, and the turns in them.
 
+mod blocks;
 mod builder;
 mod compact;
 mod concurrency;
@@ -11,9 +12,11 @@ mod reconcile;
 mod recover;
 mod request;
 mod session;
+mod sessions;
 mod stability;
 mod stream;
 mod submissions;
+mod tree;
 mod turns;
 
 use std::collections::HashMap;
@@ -81,9 +84,7 @@ impl Agent {
     ///
     /// If the name is not usable, or a `configure_session` hook fails.
     pub async fn session(&self, name: &str) -> Result<Session, SessionError> {
-        if name.is_empty() || name.chars().count() > 200 || name.chars().any(char::is_control) {
-            return Err(SessionError::Name(name.to_owned()));
-        }
+        Self::check_name(name)?;
         if let Some(live) = self.live(name) {
             live.resume().await?;
             return Ok(Session::new(live));
@@ -143,6 +144,14 @@ impl Agent {
         extensions: impl IntoIterator<Item = Arc<Extension>>,
     ) -> Result<(), BuildError> {
         Ok(self.setup.set_extensions(extensions.into_iter().collect())?)
+    }
+
+    /// Refuses what is no name for a session.
+    pub(crate) fn check_name(name: &str) -> Result<(), SessionError> {
+        if name.is_empty() || name.chars().count() > 200 || name.chars().any(char::is_control) {
+            return Err(SessionError::Name(name.to_owned()));
+        }
+        Ok(())
     }
 
     fn live(&self, name: &str) -> Option<Arc<Live>> {

@@ -108,9 +108,10 @@ impl Live {
                 }
             }
             self.work_on_submissions();
-            Ok(())
+            Ok::<_, StoreError>(())
         };
-        self.resumed.get_or_try_init(|| resume).await.map(|()| ())
+        self.resumed.get_or_try_init(|| resume).await?;
+        Ok(())
     }
 
     /// A turn that waited when the process died; its messages are stored.

@@ -9,7 +9,7 @@ use super::reconcile::reconcile;
 use super::stream::{Skipped, TurnResult, TurnStream};
 use super::{AnswerError, ChatRequest, EntryError, SessionEvent};
 use crate::driver::{Arrival, ClientAnswer};
-use crate::store::{Incoming, LastRequest, Received};
+use crate::store::{Incoming, LastRequest, Received, Store};
 use crate::turn::{Json, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
 
 /// One conversation. Clones, and sessions of one agent opened under one name, are the same. What waits to be taken up
@@ -26,6 +26,10 @@ pub struct Session {
 impl Session {
     pub(super) fn new(live: Arc<Live>) -> Self {
         Self { live }
+    }
+
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.live.setup.store
     }
 
     /// Its name.

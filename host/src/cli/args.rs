@@ -5,7 +5,7 @@ use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::{budget, call};
+use super::{budget, call, doctor, sessions};
 use crate::config::Config;
 
 const STYLES: Styles = Styles::styled()
@@ -50,7 +50,7 @@ pub(super) enum Command {
     /// in JavaScript or Python.
     #[command(after_help = BUILD_EXAMPLES)]
     Build {
-        /// The crate or the folder [default: this crate, or else the extensions folder].
+        /// The extension or the folder [default: this extension, or else the extensions folder].
         dir: Option<PathBuf>,
     },
     /// Runs the tests of an extension, or of each one directly below a folder.
@@ -62,6 +62,12 @@ pub(super) enum Command {
     /// What extensions there are.
     #[command(subcommand)]
     Ext(ExtCommand),
+    /// The sessions that are stored.
+    #[command(subcommand)]
+    Sessions(sessions::SessionsCommand),
+    /// Looks the database over, and makes anew what is derived in it. What was said is never changed.
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(doctor::DoctorArgs),
     /// Shows what one extension is, asks for and offers. Runs nothing of it but `describe`.
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArgs),
@@ -99,7 +105,7 @@ Examples:
 
 const TEST_EXAMPLES: &str = "\
 Examples:
-  lathe test                                 as cargo test does, in the test's own process
+  lathe test                                 as cargo test, node --test or unittest, in the tests' own process
   lathe test --sandbox                       the same tests, with the component in the sandbox
   lathe test --sandbox extensions/";
 
@@ -318,7 +324,7 @@ pub(super) enum Language {
 
 #[derive(Debug, Args)]
 pub(super) struct TestArgs {
-    /// The crate or the folder [default: this crate, or else the extensions folder].
+    /// The extension or the folder [default: this extension, or else the extensions folder].
     pub(super) dir: Option<PathBuf>,
     /// Build the component first, and run it in the sandbox.
     #[arg(long)]

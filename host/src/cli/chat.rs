@@ -7,7 +7,7 @@ use super::Done;
 use super::host::Host;
 use super::print::Printer;
 use super::problem::Problem;
-use super::run::{pending, turn};
+use super::run::{pending, recovered, turn};
 
 type Line = Editor<(), DefaultHistory>;
 
@@ -17,7 +17,9 @@ pub(super) async fn run(host: &mut Host, printer: &mut Printer) -> Result<Done, 
     let config = Config::builder().behavior(Behavior::PreferTerm).auto_add_history(true).build();
     let mut editor = Line::with_config(config).map_err(|error| broken(&error))?;
     printer.note(&format!("session {}, Ctrl-D ends", host.session.name()));
-    if pending(&host.session, printer).await? == Done::Interrupted {
+    if recovered(&host.session, printer).await? == Done::Interrupted
+        || pending(&host.session, printer).await? == Done::Interrupted
+    {
         return Ok(Done::Interrupted);
     }
     loop {

@@ -43,14 +43,17 @@ impl Host {
             None => Loaded::default(),
         };
         printer.loaded(&loaded, &config);
-        let agent = Agent::builder(Arc::new(store.clone()))
+        let mut agent = Agent::builder(Arc::new(store.clone()))
             .model(model)
             .models(move |id| models(id).map_err(|error| error.to_string()))
             .system(&config.system)
             .max_steps(config.max_steps.get())
             .extensions(loaded.extensions)
-            .logs(logs.clone())
-            .build()?;
+            .logs(logs.clone());
+        if let Some(tokens) = config.compact_after {
+            agent = agent.compact_after(tokens.get());
+        }
+        let agent = agent.build()?;
         let session = agent.session(session).await?;
         Ok(Self { session, reload: Reload::new(agent, folder, config, place, asked), store, logs })
     }
@@ -92,7 +95,17 @@ pub(super) async fn load(folder: &mut Folder) -> Result<Loaded, Problem> {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        Self::new(error.to_string()).hint("--data DIR keeps everything in another folder")
+        let hint = match &error {
+            StoreError::Row { .. }
+            | StoreError::Database(_)
+            | StoreError::Commit(_)
+            | StoreError::Open { .. } => {
+                "`lathe doctor` looks the database over; --data DIR keeps everything in another folder"
+            }
+            StoreError::Taken(_) => "`lathe sessions list` shows the names",
+            _ => "--data DIR keeps everything in another folder",
+        };
+        Self::new(error.to_string()).hint(hint)
     }
 }
 
@@ -104,6 +117,6 @@ impl From<BuildError> for Problem {
 
 impl From<SessionError> for Problem {
     fn from(error: SessionError) -> Self {
-        Self::new(error.to_string()).hint("such as --session work")
+        Self::new(error.to_string()).hint("a name such as `work` will do")
     }
 }

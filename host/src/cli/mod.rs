@@ -10,6 +10,7 @@ mod call;
 mod cargo;
 mod chat;
 mod dev;
+mod doctor;
 mod ext;
 mod guest;
 mod host;
@@ -23,6 +24,7 @@ mod progress;
 mod reload;
 mod run;
 mod sandbox;
+mod sessions;
 mod snapshot;
 mod snippet;
 mod style;
@@ -100,6 +102,8 @@ fn start(cli: Cli) -> Result<Done, Problem> {
             Command::Ext(command) => Box::pin(ext::run(command, config)).await,
             Command::New(args) => new::run(&args),
             Command::Test(args) => test::run(args, &config).await,
+            Command::Sessions(command) => sessions::run(command, config).await,
+            Command::Doctor(args) => doctor::run(args, config).await,
             Command::Sandbox => sandbox::run(config).await,
             Command::Inspect(args) => inspect::run(args, config).await,
             Command::Call(args) => call::run(args, config).await,

@@ -23,8 +23,19 @@ pub(super) async fn run(mut args: TurnArgs, mut config: Config) -> Result<Done, 
 /// One turn, printed, with those that follow when a person has said whether its calls may run. The first Ctrl-C cancels
 /// it, a second one leaves it behind.
 pub(super) async fn turn(session: &Session, prompt: String, printer: &mut Printer) -> Result<Done, Problem> {
+    if recovered(session, printer).await? == Done::Interrupted {
+        return Ok(Done::Interrupted);
+    }
     let stream = session.send(prompt).await.map_err(|error| Problem::new(error.to_string()))?;
     follow(session, stream, printer).await
+}
+
+/// Shows the turn that takes up one that an earlier process has begun, if there is one.
+pub(super) async fn recovered(session: &Session, printer: &mut Printer) -> Result<Done, Problem> {
+    match session.recovery() {
+        Some(stream) => follow(session, stream, printer).await,
+        None => Ok(Done::Well),
+    }
 }
 
 /// Goes on where calls wait for approval since an earlier time.

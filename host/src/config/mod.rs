@@ -6,7 +6,7 @@ mod error;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -35,6 +35,8 @@ pub struct Config {
     pub system: String,
     /// The most steps of a turn.
     pub max_steps: NonZeroU32,
+    /// The tokens of a conversation at which it is shortened after a turn; none for never.
+    pub compact_after: Option<NonZeroU64>,
     /// The folder of the database and of the compile cache.
     pub data: PathBuf,
     /// Which extensions, and in which order.
@@ -93,6 +95,7 @@ impl Default for Config {
             model: "demo".into(),
             system: SYSTEM.into(),
             max_steps: NonZeroU32::MIN.saturating_add(9),
+            compact_after: None,
             data: ".lathe".into(),
             extensions: Extensions::default(),
             extension: BTreeMap::new(),

@@ -29,4 +29,13 @@ impl Active {
         }
         Ok(Self { all_tools: tools.with(reserve)?, tools, extensions })
     }
+
+    /// With more tools, after all others.
+    pub(super) fn with(&self, tools: &ToolSet) -> Result<Self, NameTaken> {
+        Ok(Self {
+            extensions: self.extensions.clone(),
+            all_tools: self.all_tools.with(tools)?,
+            tools: self.tools.with(tools)?,
+        })
+    }
 }

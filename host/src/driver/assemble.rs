@@ -63,6 +63,10 @@ impl TurnDriver {
         if self.input.merge {
             merge_last_user_messages(&mut messages);
         }
+        let system = match self.system().await {
+            Ok(system) => system,
+            Err(error) => return Outcome::Failed(format!("the system prompt cannot be made: {error}")),
+        };
         let sequential = self.setup.sequential;
         let definitions = |definitions: Vec<ToolDefinition>| -> Vec<ToolDefinition> {
             definitions
@@ -75,7 +79,7 @@ impl TurnDriver {
         let earlier = self.machine.assembly().new_messages.iter().cloned();
         Outcome::Assembled(Box::new(Assembly {
             model: self.setup.model.id().to_owned(),
-            system: self.conversation.system.clone(),
+            system,
             messages,
             new_messages: earlier.chain(new.iter().flat_map(UiMessage::to_model)).collect(),
             tools,

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::extensions::{Bridge, BridgeError, BridgeMessage, LogRecord};
 use crate::logs::Logs;
+use crate::session::ContextBlock;
 use crate::store::{Increment, Store, StoreError};
 use crate::turn::{UiMessage, UiRole};
 
@@ -13,12 +14,19 @@ use crate::turn::{UiMessage, UiRole};
 pub(crate) struct StoreBridge {
     store: Arc<dyn Store>,
     logs: Option<Logs>,
+    /// The agent's context blocks.
+    blocks: Vec<ContextBlock>,
 }
 
 impl StoreBridge {
     /// What extensions log is kept in `logs`, if there is such.
     pub(crate) fn new(store: Arc<dyn Store>, logs: Option<Logs>) -> Self {
-        Self { store, logs }
+        Self { store, logs, blocks: Vec::new() }
+    }
+
+    /// Among these context blocks, whose limits hold for extensions too.
+    pub(crate) fn with_blocks(self, blocks: Vec<ContextBlock>) -> Self {
+        Self { blocks, ..self }
     }
 }
 
@@ -88,6 +96,9 @@ impl Bridge for StoreBridge {
         text: String,
         create: bool,
     ) -> Result<(), BridgeError> {
+        if let Some(block) = self.blocks.iter().find(|block| block.label() == label) {
+            block.fits(&text).map_err(|error| BridgeError::TooLarge(error.to_string()))?;
+        }
         match self.store.set_context(session, label, &text, create).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(BridgeError::NotFound(format!("there is no context block \"{label}\""))),

@@ -16,7 +16,12 @@ pub(crate) async fn compact(setup: &Setup, session: &str) -> Result<bool, Compac
     let failed = |error: StoreError| CompactionError::Store(error.to_string());
     let messages = setup.store.messages(session).await.map_err(failed)?;
     let Some(compaction) = setup.compactor.compact(&messages).await? else { return Ok(false) };
-    setup.store.compact(session, &compaction).await.map_err(failed)
+    let shorter = setup.store.compact(session, &compaction).await.map_err(failed)?;
+    if shorter {
+        // What was written to context blocks since is shown now: the model reads all of it anew anyway.
+        setup.store.set_context_prompt(session, None).await.map_err(failed)?;
+    }
+    Ok(shorter)
 }
 
 /// Has a model write summaries, by a plain request: no hook and no extension sees it.

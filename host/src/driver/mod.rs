@@ -4,6 +4,8 @@ mod active;
 mod answers;
 mod ask;
 mod assemble;
+mod blocks;
+mod blocktools;
 mod bridge;
 mod calls;
 mod chat;
@@ -21,6 +23,7 @@ mod turn;
 
 pub(crate) use active::Active;
 pub(crate) use answers::{ClientAnswer, ClientAnswers};
+pub(crate) use blocks::Blocks;
 pub(crate) use bridge::StoreBridge;
 pub use chat::{ChatEvent, RecoveryEvent};
 pub(crate) use compact::{ModelSummarizer, compact};

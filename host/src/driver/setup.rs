@@ -7,7 +7,7 @@ use crate::extensions::{Bridge, Extension, Services};
 use crate::hooks::{Dispatcher, Hooks};
 use crate::model::LanguageModel;
 use crate::recovery::{ChatRecovery, ContextOverflow};
-use crate::session::{Compactor, TokenCounter};
+use crate::session::{Compactor, ContextBlock, TokenCounter};
 use crate::store::Store;
 use crate::tools::{NameTaken, Tool, ToolSet};
 
@@ -36,6 +36,8 @@ pub(crate) struct Setup {
     pub(crate) steering: QueueMode,
     pub(crate) follow_ups: QueueMode,
     pub(crate) hooks: Arc<[Arc<dyn Hooks>]>,
+    /// The agent's own context blocks.
+    pub(crate) blocks: Vec<ContextBlock>,
     /// Says what a conversation is shortened to.
     pub(crate) compactor: Arc<dyn Compactor>,
     /// The tokens at which a conversation is shortened after a turn; none for never.

@@ -70,13 +70,25 @@ pub(super) fn compact(
         number.ok_or_else(|| missing(message))
     };
     let (from, to) = (number(&compaction.from, true)?, number(&compaction.to, false)?);
+    insert(connection, session_id, (from, to), &compaction.summary.id, &summary)?;
+    Ok(true)
+}
+
+/// Has a summary stand for a range, by the numbers of its first and last message.
+pub(super) fn insert(
+    connection: &Connection,
+    session_id: i64,
+    (from, to): (i64, i64),
+    id: &str,
+    summary: &str,
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO compactions (session_id, from_number, to_number, summary_id, summary) \
              VALUES (?, ?, ?, ?, ?)",
         )?
-        .execute((session_id, from, to, &compaction.summary.id, &summary))?;
-    Ok(true)
+        .execute((session_id, from, to, id, summary))?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -28,6 +28,26 @@ pub(super) fn set(
     Ok(connection.prepare_cached(statement)?.execute([session, label, text])? > 0)
 }
 
+/// What the system prompt says of them.
+pub(super) fn prompt(connection: &Connection, session: &str) -> Result<Option<String>, StoreError> {
+    let found: Option<Option<String>> = connection
+        .prepare_cached("SELECT context_prompt FROM sessions WHERE name = ?")?
+        .query_row([session], |row| row.get(0))
+        .optional()?;
+    Ok(found.flatten())
+}
+
+pub(super) fn set_prompt(
+    connection: &Connection,
+    session: &str,
+    prompt: Option<&str>,
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("UPDATE sessions SET context_prompt = ? WHERE name = ?")?
+        .execute((prompt, session))?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use crate::store::{SqliteStore, Store};

@@ -182,7 +182,7 @@ pub(super) fn unfinished(connection: &Connection, session: &str) -> Result<Vec<U
                 turns.push(Unfinished { record, begun, chunks, work, created_at });
             }
             Err(error) => {
-                tracing::error!(session, "an interrupted turn cannot be read and is left alone: {error}")
+                tracing::error!(session, "an interrupted turn cannot be read and is left alone: {error}");
             }
         }
     }

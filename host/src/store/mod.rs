@@ -2,6 +2,8 @@
 //!
 //! May use `turn` for messages and `session` for what stands for many of them. Knows nothing of hooks, extensions or models.
 
+mod branches;
+mod check;
 mod compaction;
 mod context;
 mod health;
@@ -9,9 +11,12 @@ mod holder;
 mod journal;
 mod messages;
 mod schema;
+mod search;
+mod sessions;
 mod sqlite;
 mod storage;
 mod submissions;
+mod tree;
 mod worker;
 
 use std::path::PathBuf;
@@ -19,10 +24,14 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+pub use check::{Checkup, Fault};
 pub use journal::{JournalChange, TurnRecord, Unfinished};
 use messages::Window;
+pub use search::{HITS, Hit};
+pub use sessions::SessionInfo;
 pub use sqlite::SqliteStore;
 pub use submissions::{Added, NewSubmission, Submission};
+pub use tree::Entry;
 
 use crate::session::Compaction;
 use crate::turn::{Json, SubmissionStatus, ToolDefinition, UiMessage};
@@ -146,6 +155,68 @@ pub trait Store: Send + Sync {
         status: Option<SubmissionStatus>,
         limit: u32,
     ) -> Result<usize, StoreError>;
+    /// The conversation that leads to a message, which is its last one, as [`messages`](Self::messages).
+    ///
+    /// # Errors
+    ///
+    /// If there is no such message.
+    async fn history(&self, session: &str, message: &str) -> Result<Vec<UiMessage>, StoreError>;
+
+    /// The messages that answer what a message answers, itself among them, in the order in which they came.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such message.
+    async fn siblings(&self, session: &str, message: &str) -> Result<Vec<UiMessage>, StoreError>;
+
+    /// Deletes messages, and the summaries that tell of them; what answered one of them answers what that one answered.
+    /// The conversation stands at the newest message that is left. Returns how many there were.
+    async fn delete_messages(&self, session: &str, messages: &[String]) -> Result<usize, StoreError>;
+
+    /// Deletes all messages of a session. Its context blocks stay.
+    async fn clear(&self, session: &str) -> Result<(), StoreError>;
+
+    /// The messages that say a phrase, in one session or in all, all branches included; the newest first, at most
+    /// [`HITS`]. Case and accents do not matter; a phrase without a letter or digit finds nothing.
+    async fn search(&self, session: Option<&str>, phrase: &str) -> Result<Vec<Hit>, StoreError>;
+
+    /// What sessions there are, those that have changed last first.
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError>;
+
+    /// What is known of a session; none if there is no such session.
+    async fn session(&self, session: &str) -> Result<Option<SessionInfo>, StoreError>;
+
+    /// Copies a session into a new one named `name`: its conversation up to a message, or all of it, and its context
+    /// blocks.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such session or message, or the name is taken.
+    async fn fork(&self, session: &str, message: Option<&str>, name: &str) -> Result<(), StoreError>;
+
+    /// Gives a session another name.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such session, or the name is taken.
+    async fn rename(&self, session: &str, name: &str) -> Result<(), StoreError>;
+
+    /// Deletes a session with all that belongs to it; false if there was none.
+    async fn delete(&self, session: &str) -> Result<bool, StoreError>;
+
+    /// All messages of a session with their branches, and its summaries.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such session, or a message cannot be read.
+    async fn export(&self, session: &str) -> Result<Vec<Entry>, StoreError>;
+
+    /// Makes a session of what another one was exported as; all of it, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// If there is a session of that name, a message comes twice, or what it answers does not come before it.
+    async fn import(&self, session: &str, entries: Vec<Entry>) -> Result<(), StoreError>;
 
     /// The value of an extension's key.
     async fn value(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
@@ -187,6 +258,13 @@ pub trait Store: Send + Sync {
         text: &str,
         create: bool,
     ) -> Result<bool, StoreError>;
+
+    /// What the system prompt says of a session's context blocks, as it was kept; none if it is to be rendered anew.
+    async fn context_prompt(&self, session: &str) -> Result<Option<String>, StoreError>;
+
+    /// Keeps what the system prompt says of a session's context blocks, until its messages are deleted; none has it
+    /// rendered anew. A session without a message keeps nothing.
+    async fn set_context_prompt(&self, session: &str, prompt: Option<&str>) -> Result<(), StoreError>;
 
     /// What is kept of an extension's health, and how long ago it was written, in milliseconds.
     async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError>;
@@ -291,6 +369,12 @@ pub enum StoreError {
         /// Who has it.
         holder: String,
     },
+    /// There is no such session.
+    #[error("there is no session \"{0}\"")]
+    NoSession(String),
+    /// There is a session of that name already.
+    #[error("there is a session \"{0}\" already")]
+    Taken(String),
     /// There is no such message.
     #[error("session \"{session}\" has no message \"{message}\"")]
     Missing {

@@ -11,6 +11,9 @@ const STEPS: &[M<'_>] = &[
     M::up(include_str!("../../migrations/0005_context_blocks.sql")),
     M::up(include_str!("../../migrations/0006_turns.sql")),
     M::up(include_str!("../../migrations/0007_compactions.sql")),
+    M::up(include_str!("../../migrations/0008_session_totals.sql")),
+    M::up(include_str!("../../migrations/0009_search.sql")),
+    M::up(include_str!("../../migrations/0010_context_prompt.sql")),
 ];
 
 /// The version that they lead to.

@@ -8,15 +8,15 @@ use rusqlite::Connection;
 use super::holder::Holder;
 use super::worker::Worker;
 use super::{
-    Added, Incoming, Increment, JournalChange, LastRequest, NewSubmission, Received, Store, StoreError,
-    Submission, Unfinished, Window, compaction, context, health, journal, messages, schema, storage,
-    submissions,
+    Added, Checkup, Entry, Hit, Incoming, Increment, JournalChange, LastRequest, NewSubmission, Received,
+    SessionInfo, Store, StoreError, Submission, Unfinished, Window, branches, compaction, context, health,
+    journal, messages, schema, search, sessions, storage, submissions, tree,
 };
 use crate::session::Compaction;
 use crate::turn::{SubmissionStatus, UiMessage};
 
 /// How long a writer waits for another process to finish. 5 s: a write takes well under a millisecond.
-const BUSY: Duration = Duration::from_secs(5);
+pub(super) const BUSY: Duration = Duration::from_secs(5);
 
 /// A store in one SQLite file, in WAL mode. One thread reads and writes: a second connection would have to read again
 /// what the first has just written.
@@ -63,6 +63,25 @@ impl SqliteStore {
         let name = session.to_owned();
         let rows = self.worker.read(move |connection| messages::rows(connection, &name, window)).await?;
         messages::parse(session, &rows)
+    }
+
+    /// Looks a database over that is there, and makes anew what is derived in it and wrong: the search index, and what
+    /// the list of sessions says. What was said is never changed. A damaged file is not written to.
+    ///
+    /// # Errors
+    ///
+    /// If the file is no database, belongs to a newer host, or cannot be opened or written.
+    pub async fn check(file: &Path) -> Result<Checkup, StoreError> {
+        let own = file.to_owned();
+        let read = tokio::task::spawn_blocking(move || Checkup::read(&own)).await;
+        let checkup = read.unwrap_or(Err(StoreError::Closed))?;
+        if checkup.damaged {
+            return Ok(checkup);
+        }
+        let store = Self::open(file).await?;
+        let checkup = store.worker.write(move |connection| checkup.mend(connection)).await;
+        store.close().await;
+        checkup
     }
 
     /// Closes the file, with everything written into it.
@@ -238,6 +257,76 @@ impl Store for SqliteStore {
         self.worker.read(move |connection| messages::last_request(connection, &session)).await
     }
 
+    async fn history(&self, session: &str, message: &str) -> Result<Vec<UiMessage>, StoreError> {
+        let (name, message) = (session.to_owned(), message.to_owned());
+        let rows = self.worker.read(move |connection| branches::history(connection, &name, &message)).await?;
+        messages::parse(session, &rows)
+    }
+
+    async fn siblings(&self, session: &str, message: &str) -> Result<Vec<UiMessage>, StoreError> {
+        let (name, message) = (session.to_owned(), message.to_owned());
+        let rows =
+            self.worker.read(move |connection| branches::siblings(connection, &name, &message)).await?;
+        messages::parse(session, &rows)
+    }
+
+    async fn delete_messages(&self, session: &str, messages: &[String]) -> Result<usize, StoreError> {
+        let (session, messages) = (session.to_owned(), messages.to_owned());
+        self.worker.write(move |connection| branches::delete(connection, &session, &messages)).await
+    }
+
+    async fn clear(&self, session: &str) -> Result<(), StoreError> {
+        let session = session.to_owned();
+        self.worker.write(move |connection| sessions::clear(connection, &session)).await
+    }
+
+    async fn search(&self, session: Option<&str>, phrase: &str) -> Result<Vec<Hit>, StoreError> {
+        let (session, phrase) = (session.map(str::to_owned), phrase.to_owned());
+        loop {
+            let session = session.clone();
+            if self.worker.write(move |connection| search::index(connection, session.as_deref())).await? {
+                break;
+            }
+        }
+        self.worker.read(move |connection| search::search(connection, session.as_deref(), &phrase)).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.worker.read(sessions::list).await
+    }
+
+    async fn session(&self, session: &str) -> Result<Option<SessionInfo>, StoreError> {
+        let session = session.to_owned();
+        self.worker.read(move |connection| sessions::get(connection, &session)).await
+    }
+
+    async fn fork(&self, session: &str, message: Option<&str>, name: &str) -> Result<(), StoreError> {
+        let (session, message, name) = (session.to_owned(), message.map(str::to_owned), name.to_owned());
+        self.worker
+            .write(move |connection| branches::fork(connection, &session, message.as_deref(), &name))
+            .await
+    }
+
+    async fn rename(&self, session: &str, name: &str) -> Result<(), StoreError> {
+        let (session, name) = (session.to_owned(), name.to_owned());
+        self.worker.write(move |connection| sessions::rename(connection, &session, &name)).await
+    }
+
+    async fn delete(&self, session: &str) -> Result<bool, StoreError> {
+        let session = session.to_owned();
+        self.worker.write(move |connection| sessions::delete(connection, &session)).await
+    }
+
+    async fn export(&self, session: &str) -> Result<Vec<Entry>, StoreError> {
+        let session = session.to_owned();
+        self.worker.read(move |connection| tree::export(connection, &session)).await
+    }
+
+    async fn import(&self, session: &str, entries: Vec<Entry>) -> Result<(), StoreError> {
+        let session = session.to_owned();
+        self.worker.write(move |connection| tree::import(connection, &session, &entries)).await
+    }
+
     async fn value(&self, extension: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let (extension, key) = (extension.to_owned(), key.to_owned());
         self.worker.read(move |connection| storage::value(connection, &extension, &key)).await
@@ -291,6 +380,18 @@ impl Store for SqliteStore {
     ) -> Result<bool, StoreError> {
         let (session, label, text) = (session.to_owned(), label.to_owned(), text.to_owned());
         self.worker.write(move |connection| context::set(connection, &session, &label, &text, create)).await
+    }
+
+    async fn context_prompt(&self, session: &str) -> Result<Option<String>, StoreError> {
+        let session = session.to_owned();
+        self.worker.read(move |connection| context::prompt(connection, &session)).await
+    }
+
+    async fn set_context_prompt(&self, session: &str, prompt: Option<&str>) -> Result<(), StoreError> {
+        let (session, prompt) = (session.to_owned(), prompt.map(str::to_owned));
+        self.worker
+            .write(move |connection| context::set_prompt(connection, &session, prompt.as_deref()))
+            .await
     }
 
     async fn health(&self, extension: &str) -> Result<Option<(String, u64)>, StoreError> {

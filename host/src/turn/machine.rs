@@ -149,7 +149,7 @@ impl TurnMachine {
     pub fn apply(&mut self, outcome: Outcome) -> Result<(), Unexpected> {
         let unexpected = Unexpected { expected: self.phase.name(), got: outcome.name() };
         let fits = match (&mut self.phase, outcome) {
-            (Phase::Finished, _) => false,
+            (Phase::Finished, _) | (Phase::Store | Phase::Tell, Outcome::Interrupted(..)) => false,
             (Phase::Tools(batch), Outcome::Aborted(_)) => {
                 batch.cancel();
                 self.aborted = true;
@@ -165,7 +165,6 @@ impl TurnMachine {
                 self.break_off(partial, TurnEnd { status: TurnStatus::Aborted, error: None, stage: None });
                 true
             }
-            (Phase::Store | Phase::Tell, Outcome::Interrupted(..)) => false,
             (_, Outcome::Interrupted(error, partial)) => {
                 self.interrupt(error, partial);
                 true

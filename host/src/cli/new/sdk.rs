@@ -69,7 +69,7 @@ mod tests {
         let workspace = manifest["workspace"].as_table().unwrap();
         assert_eq!(workspace["members"].as_array().unwrap().len(), 2);
         let dependencies = workspace["dependencies"].as_table().unwrap();
-        assert!(dependencies.contains_key("schemars") && dependencies.contains_key("wstd"));
+        assert!(dependencies.contains_key("schemars") && dependencies.contains_key("wasip2"));
         assert!(!dependencies.contains_key("wasmtime"), "{dependencies:?}");
         let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest-sdk/src/lib.rs");
         let (one, other) =
