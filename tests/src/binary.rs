@@ -10,10 +10,16 @@ use crate::guests::guest;
 /// The binary that cargo has built beside the tests.
 #[must_use]
 pub fn lathe() -> PathBuf {
+    built("lathe-under-test")
+}
+
+/// The binary of that name that cargo has built beside the tests.
+#[must_use]
+pub fn built(name: &str) -> PathBuf {
     // <target>/<profile>/deps/<test>
     let test = std::env::current_exe().expect("a test has a file");
     let profile = test.ancestors().nth(2).expect("cargo's layout");
-    profile.join(format!("lathe-under-test{}", std::env::consts::EXE_SUFFIX))
+    profile.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// A new folder to run the binary in, with nothing in it.

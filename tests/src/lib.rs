@@ -1,5 +1,7 @@
 //! What the tests of the whole system share.
 pub mod binary;
+pub mod built_in;
+pub mod compare;
 pub mod docs;
 pub mod guests;
 pub mod house;
@@ -7,6 +9,7 @@ pub mod mutation;
 pub mod probe;
 pub mod provider_server;
 pub mod recorder;
+pub mod recording;
 pub mod scripts;
 pub mod source;
 pub mod tool;

@@ -251,21 +251,21 @@ impl Live {
     /// Runs a turn, and those that take it up where it is cut off. Without a turn, how that ended.
     async fn run(
         self: Arc<Self>,
-        request_id: &str,
+        asked_for: &str,
         plan: Plan,
         events: EventSender,
         cancel: CancellationToken,
     ) -> Result<Ended, Box<TurnResult>> {
-        let over = |over| Box::new(TurnResult::over(request_id.to_owned(), over));
+        let over = |over| Box::new(TurnResult::over(asked_for.to_owned(), over));
         let (mut next, mut why, mut error) = (None, Interruption::Killed, None);
-        let mut interrupted = request_id.to_owned();
+        let mut interrupted = asked_for.to_owned();
         let mut recovery = None;
         match plan {
             Plan::Run(input) => next = Some(input),
             Plan::TakeUp => {}
             Plan::Skip(why) => {
-                self.forget(request_id).await;
-                return Err(Box::new(TurnResult::skipped(request_id.to_owned(), why)));
+                self.forget(asked_for).await;
+                return Err(Box::new(TurnResult::skipped(asked_for.to_owned(), why)));
             }
         }
         loop {
@@ -304,7 +304,10 @@ impl Live {
                 }
                 return Ok(ended);
             };
-            self.running.lock().remove(&request_id);
+            // The one that was asked for can be cancelled until the last that takes it up is over.
+            if request_id != asked_for {
+                self.running.lock().remove(&request_id);
+            }
             self.tell(SessionEvent::TurnEnded {
                 request_id: request_id.clone(),
                 status: TurnStatus::Interrupted,

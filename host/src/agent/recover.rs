@@ -57,6 +57,9 @@ impl Left {
             .unwrap_or_default();
         let new = partial_parts(&chunks);
         let new_parts = new.len();
+        if new_parts > 0 {
+            parts.iter_mut().for_each(UiPart::close);
+        }
         parts.extend(new);
         let message = UiMessage { id: id.clone(), role: UiRole::Assistant, parts, metadata: None };
         Self { record, created_at, message, new_parts, work }
@@ -161,20 +164,18 @@ impl Live {
         let mut recovery = Recovery { live: self, budget, left, incident, now, events };
         recovery.detected();
         let text = recovery.left.message.text();
-        let known: Vec<UiMessage> =
-            messages.into_iter().filter(|message| message.id != recovery.left.message.id).collect();
-        if let Some(reason) = recovery.exhausted(&text, &known).await {
-            return recovery.give_up(reason, &text, &known).await;
+        if let Some(reason) = recovery.exhausted(&text, &messages).await {
+            return recovery.give_up(reason, &text, &messages).await;
         }
         let options = {
-            let context = recovery.context(&text, &known);
+            let context = recovery.context(&text, &messages);
             RecoveryHooks(self.setup.hooks.clone()).options(&context).await
         };
         let options = match options {
             Ok(options) => options,
             Err(error) => {
                 tracing::warn!(hook = "onChatRecovery", "a built-in hook failed: {error}");
-                return recovery.give_up(ExhaustedReason::RecoveryError, &text, &known).await;
+                return recovery.give_up(ExhaustedReason::RecoveryError, &text, &messages).await;
             }
         };
         if !options.persist && !recovery.left.holds_results() {

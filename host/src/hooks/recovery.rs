@@ -47,7 +47,7 @@ pub struct ChatRecoveryContext<'a> {
     pub partial_parts: &'a [UiPart],
     /// What the turn has stashed.
     pub recovery_data: Option<&'a Json>,
-    /// The conversation, without the partial answer.
+    /// The conversation as it is stored: of the answer, what earlier attempts have brought.
     pub messages: &'a [UiMessage],
     /// Custom fields of the turn's request, an object.
     pub last_body: Option<&'a Json>,

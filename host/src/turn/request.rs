@@ -53,6 +53,11 @@ impl TurnMachine {
             return messages.clone();
         }
         let mut messages = self.config().messages.clone().unwrap_or_else(|| self.assembly().messages.clone());
+        // Where the user speaks next there is nothing to ask for.
+        let next = self.steps().get(self.shown_from());
+        if next.map_or(self.taken(), |step| step.taken.as_ref()).is_none() {
+            end_with_user(&mut messages);
+        }
         for step in self.steps().iter().skip(self.shown_from()) {
             step.push_messages(&mut messages);
         }
@@ -80,18 +85,23 @@ impl TurnMachine {
                 .unwrap_or_default(),
             settings: self.config().settings.clone(),
         };
-        call.end_with_user();
+        end_with_user(&mut call.messages);
         call
     }
 }
 
 impl ModelCall {
-    /// Providers refuse a conversation that ends with their own words: such a one gets a user's message that asks to go
-    /// on, for this request alone (`think.md` §1.4).
+    /// Sees to it that a provider takes it, whatever hooks have made of its messages.
     pub fn end_with_user(&mut self) {
-        if self.messages.last().is_some_and(|message| message.role == Role::Assistant) {
-            self.messages.push(ModelMessage::text(Role::User, CONTINUE));
-        }
+        end_with_user(&mut self.messages);
+    }
+}
+
+/// Providers refuse a conversation that ends with their own words: such a one gets a user's message that asks to go on, for
+/// this turn's requests alone (`think.md` §1.4).
+fn end_with_user(messages: &mut Vec<ModelMessage>) {
+    if messages.last().is_some_and(|message| message.role == Role::Assistant) {
+        messages.push(ModelMessage::text(Role::User, CONTINUE));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a turn adds to the conversation: its answer, or several with the user's messages between them.
 
-use super::{ModelMessage, TextState, TurnMachine, UiMessage, UiPart, UiRole};
+use super::{ModelMessage, TurnMachine, UiMessage, UiPart, UiRole};
 
 impl TurnMachine {
     /// What this turn has added to the conversation: what it began with, and its steps as they were.
@@ -20,7 +20,7 @@ impl TurnMachine {
         let mut first = answer(&self.start().message_id);
         first.parts.clone_from(&self.assembly().parts);
         if !self.steps().is_empty() {
-            first.parts.iter_mut().for_each(close);
+            first.parts.iter_mut().for_each(UiPart::close);
         }
         let mut messages = vec![first];
         for step in self.steps() {
@@ -46,13 +46,4 @@ impl TurnMachine {
 
 fn answer(id: &str) -> UiMessage {
     UiMessage { id: id.to_owned(), role: UiRole::Assistant, parts: Vec::new(), metadata: None }
-}
-
-/// What was cut off is over once more comes after it.
-fn close(part: &mut UiPart) {
-    if let UiPart::Text { state, .. } | UiPart::Reasoning { state, .. } = part
-        && *state == Some(TextState::Streaming)
-    {
-        *state = Some(TextState::Done);
-    }
 }

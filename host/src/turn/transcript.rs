@@ -109,6 +109,8 @@ impl UiMessage {
             let mut results = Vec::new();
             for part in step {
                 match part {
+                    // One that was cut off before its first word; providers refuse it.
+                    UiPart::Text { text, .. } if text.is_empty() => {}
                     UiPart::Text { text, provider_metadata, .. } => {
                         said.push(Part::Text {
                             text: text.clone(),
@@ -189,6 +191,17 @@ impl UiMessage {
                     other(json!({"type": "file", "mediaType": media_type, "url": url}))
                 }
             });
+        }
+    }
+}
+
+impl UiPart {
+    /// What was cut off is over once more comes after it.
+    pub(crate) fn close(&mut self) {
+        if let Self::Text { state, .. } | Self::Reasoning { state, .. } = self
+            && *state == Some(TextState::Streaming)
+        {
+            *state = Some(TextState::Done);
         }
     }
 }

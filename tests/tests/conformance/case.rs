@@ -1,8 +1,9 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use lathe_tests::recording::entry;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::library::script::Script;
 
@@ -77,33 +78,4 @@ impl Case {
             )
         })
     }
-}
-
-/// The schema that a tool of a case stands for.
-pub(crate) fn schema(tool: &Value) -> Value {
-    let or = |key: &str, default: Value| tool.get(key).cloned().unwrap_or(default);
-    json!({"type": "object", "properties": or("parameters", json!({})), "required": or("required", json!([]))})
-}
-
-fn entry(entry: &Value) -> Value {
-    let mut entry = entry.clone();
-    let number = |key: &str, default: u64| entry["usage"][key].as_u64().unwrap_or(default);
-    let (input, output) = (number("input", 10), number("output", 5));
-    entry["usage"] = json!({
-        "inputTokens": input,
-        "outputTokens": output,
-        "totalTokens": input + output,
-        "reasoningTokens": number("reasoning", 0),
-        "cachedInputTokens": number("cached", 0),
-    });
-    // An empty list is a part without deltas; without the key there is no part.
-    for key in ["text", "reasoning"] {
-        if entry[key].as_array().is_some_and(Vec::is_empty) {
-            entry[key] = json!([{"holdMs": 0}]);
-        }
-    }
-    if let Value::Object(fields) = &mut entry {
-        fields.retain(|_, field| !field.is_null());
-    }
-    entry
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context;
+use lathe_tests::compare::{Found, compare};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::case::Case;
-use crate::compare::{Found, compare};
 use crate::library::script::{Script, Turn, When};
 use crate::library::sequence::without_empty_answers;
 use crate::{library, sequence};

@@ -10,11 +10,14 @@ use lathe::extensions::{Extension, ExtensionSettings, Limits, Loader};
 use lathe::model::{Script, ScriptedModel};
 use lathe::store::{SqliteStore, Store};
 use lathe::turn::ModelCall;
+use lathe_tests::built_in::BuiltIn;
 use lathe_tests::probe::Template;
+use lathe_tests::recording::{pick, pick_content};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::case::Case;
-use crate::host::{self, BuiltIn};
+use crate::host;
 
 /// As in the recordings.
 const HOOK_TIMEOUT_MS: u64 = 1_000;
@@ -36,7 +39,11 @@ impl Player {
         let script = Script::parse(&case.script().to_string()).map_err(anyhow::Error::msg)?;
         let model = Arc::new(ScriptedModel::new("scripted", script));
         let store = Arc::new(SqliteStore::open(&folder.path().join("lathe.db")).await?);
-        let built_in = Arc::new(BuiltIn::new(case));
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let told = events.clone();
+        let built_in = Arc::new(BuiltIn::new(case.system(), case.host.hooks.clone(), move |event| {
+            told.lock().push(event);
+        }));
         let agent = loop {
             let mut builder = Agent::builder(store.clone())
                 .model(model.clone())
@@ -66,7 +73,7 @@ impl Player {
                 (None, None) => json!({"status": result.status}),
             });
         }
-        let (mut events, mut chunks) = (built_in.events.lock().clone(), built_in.chunks.lock().clone());
+        let (mut events, mut chunks) = (events.lock().clone(), built_in.chunks.lock().clone());
         for extension in &extensions {
             seen(&*store, &extension.manifest.name, &mut events, &mut chunks).await?;
         }
@@ -153,10 +160,6 @@ async fn seen(
     Ok(())
 }
 
-fn pick(from: &Value, keys: &[&str]) -> Map<String, Value> {
-    keys.iter().filter_map(|key| Some(((*key).to_owned(), from.get(*key)?.clone()))).collect()
-}
-
 /// A request as the recorder saw it: system texts apart, and only what it looked at.
 fn request(call: &ModelCall) -> serde_json::Result<Value> {
     let call = serde_json::to_value(call)?;
@@ -196,19 +199,6 @@ fn request(call: &ModelCall) -> serde_json::Result<Value> {
         Value::Object(extra.map(|(name, value)| (name.clone(), value.clone())).collect()),
     );
     Ok(seen.into())
-}
-
-pub(crate) fn pick_content(message: &Value) -> Value {
-    let content = message["content"].as_array().into_iter().flatten();
-    let parts = content.map(|part| {
-        Value::Object(match part["type"].as_str() {
-            Some("text" | "reasoning") => pick(part, &["type", "text"]),
-            Some("tool-call") => pick(part, &["type", "toolCallId", "toolName", "input"]),
-            Some("tool-result") => pick(part, &["type", "toolCallId", "toolName", "output"]),
-            _ => pick(part, &["type"]),
-        })
-    });
-    json!({"role": message["role"], "content": parts.collect::<Vec<_>>()})
 }
 
 fn pick_message(message: &Value) -> Value {

@@ -5,12 +5,11 @@ use lathe::agent::{SessionEvent, TranscriptEvent};
 use lathe::hooks::{ChatResponseContext, TurnContext};
 use lathe::turn::{AnswerPart, Chunk, ModelCall, ModelMessage, Part, Role, TurnStatus};
 use lathe::{Session, TurnEvent};
+use lathe_tests::recording::pick_content;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
-
-use crate::play::pick_content;
 
 #[derive(Default)]
 pub(crate) struct Record(Mutex<Inner>);

@@ -1,3 +1,5 @@
+//! In what two JSON values differ.
+
 use std::fmt;
 
 use serde_json::Value;
@@ -7,13 +9,13 @@ const BEYOND: [&str; 4] = ["requestId", "trigger", "maxSteps", "outcome"];
 
 /// A place at which two values differ.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub struct Found {
     /// Names and numbers from the top.
-    pub(crate) path: Vec<String>,
+    pub path: Vec<String>,
     /// None if there should be nothing.
-    pub(crate) expected: Option<Value>,
+    pub expected: Option<Value>,
     /// None if there is nothing.
-    pub(crate) got: Option<Value>,
+    pub got: Option<Value>,
 }
 
 impl fmt::Display for Found {
@@ -31,7 +33,7 @@ impl fmt::Display for Found {
 }
 
 /// Everything in which `got` differs from `expected`.
-pub(crate) fn compare(expected: &Value, got: &Value) -> Vec<Found> {
+pub fn compare(expected: &Value, got: &Value) -> Vec<Found> {
     let mut found = Vec::new();
     values(&mut Vec::new(), expected, got, &mut found);
     found
