@@ -26,7 +26,12 @@ impl TurnDriver {
         let proactive = self.setup.overflow.proactive.as_ref()?;
         let usage = self.machine.steps().last()?.answer.usage;
         let tokens = usage.input_tokens.or(usage.total_tokens)?;
-        if self.compactions >= proactive.max_compactions || !proactive.is_reached(tokens) {
+        let step = self.machine.step_number();
+        // What the last step used says nothing of a conversation that was shortened since.
+        if self.compactions >= proactive.max_compactions
+            || self.compacted_before == Some(step)
+            || !proactive.is_reached(tokens)
+        {
             return None;
         }
         // One that shortens nothing counts too: it would be as useless before the next step.
@@ -35,7 +40,8 @@ impl TurnDriver {
     }
 
     /// Shortens the conversation; none if it did not get shorter.
-    async fn compacted(&self, reason: &'static str) -> Option<Outcome> {
+    async fn compacted(&mut self, reason: &'static str) -> Option<Outcome> {
+        self.compacted_before = Some(self.machine.step_number());
         let session = &self.conversation.name;
         let shortened = match compact(&self.setup, session).await {
             Ok(shortened) => shortened,

@@ -42,6 +42,8 @@ pub(crate) struct TurnDriver {
     /// Compactions because the conversation was too long, and before it would have been.
     pub(super) overflows: u32,
     pub(super) compactions: u32,
+    /// The step before which the last one was.
+    pub(super) compacted_before: Option<u32>,
     /// What kind of failure the turn ends with.
     pub(super) class: Option<ErrorClass>,
     begun: Instant,
@@ -103,6 +105,7 @@ impl TurnDriver {
             interruption: None,
             overflows: 0,
             compactions: 0,
+            compacted_before: None,
             class: None,
             begun: Instant::now(),
             span: tracing::info_span!(
