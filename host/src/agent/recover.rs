@@ -1,6 +1,7 @@
 //! Taking up turns that were cut off: by a crash, a stall, or a provider that fails in a way that may pass
 //! (`think.md` §4.4).
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::TranscriptEvent;
 use super::live::{Admission, Live, Plan};
 use crate::driver::{Arrival, ChatEvent, EventSender, RecoveryEvent, TurnEvent, TurnInput};
 use crate::hooks::{ChatRecoveryContext, ExhaustedContext, RecoveryHooks};
-use crate::recovery::{ChatRecovery, Incident, Interruption, repair};
+use crate::recovery::{ChatRecovery, Incident, Interruption, Waiting, repair};
 use crate::store::{JournalChange, StoreError, TurnRecord, Unfinished};
 use crate::turn::{
     ExhaustedReason, RecoveryKind, SubmissionStatus, ToolPart, ToolState, Trigger, TurnStart, TurnStatus,
@@ -158,52 +159,42 @@ impl Live {
         let mut incident = kept
             .filter(|kept| !kept.is_over(now))
             .unwrap_or_else(|| Incident::new(Uuid::now_v7().to_string(), now));
-        incident.interrupted(why, left.new_parts > 0, left.work, now);
-        // Counted before the attempt: one that kills the process is not made for ever.
-        store.set_incident(name, root, serde_json::to_string(&incident).ok()).await?;
+        // The process died before the attempt had begun that was decided on: it is still the same one.
+        let waited = incident.waiting.take().filter(|_| why == Interruption::Killed);
+        if waited.is_none() {
+            incident.interrupted(why, left.new_parts > 0, left.work, now);
+            // Counted before the attempt: one that kills the process is not made for ever.
+            store.set_incident(name, root, serde_json::to_string(&incident).ok()).await?;
+        }
         let mut recovery = Recovery { live: self, budget, left, incident, now, events };
         recovery.detected();
-        let text = recovery.left.message.text();
-        if let Some(reason) = recovery.exhausted(&text, &messages).await {
-            return recovery.give_up(reason, &text, &messages).await;
-        }
-        let options = {
-            let context = recovery.context(&text, &messages);
-            RecoveryHooks(self.setup.hooks.clone()).options(&context).await
-        };
-        let options = match options {
-            Ok(options) => options,
-            Err(error) => {
-                tracing::warn!(hook = "onChatRecovery", "a built-in hook failed: {error}");
-                return recovery.give_up(ExhaustedReason::RecoveryError, &text, &messages).await;
+        let waiting = match waited {
+            Some(waiting) => {
+                recovery.keep_partial(waiting.persist);
+                waiting
             }
+            None => match recovery.decide(why, &messages).await? {
+                ControlFlow::Continue(waiting) => waiting,
+                ControlFlow::Break(verdict) => return Ok(verdict),
+            },
         };
-        if !options.persist && !recovery.left.holds_results() {
-            recovery.left.drop_new();
-        }
-        if !options.go_on {
-            self.end(&recovery.left, DECLINED, events).await?;
-            recovery.close("continue_disabled").await?;
-            return Ok(recovery.left.over(TurnStatus::Error, Some(DECLINED)));
-        }
-        recovery.persist().await?;
-        if recovery.waits_for_client() {
-            recovery.park().await?;
-            return Ok(recovery.left.over(TurnStatus::Completed, None));
-        }
-        let wait = recovery.incident.wait_ms(why);
+        let wait = waiting.left_ms(now);
         if wait > 0 {
+            recovery.wait(Some(waiting)).await?;
             recovery.events.chat(ChatEvent::RecoveryScheduled(recovery.event()));
-        }
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => {
-                let end = JournalChange::End { status: SubmissionStatus::Aborted, error: None };
-                store.commit(name, request_id, Vec::new(), None, end).await?;
-                recovery.close("cancelled").await?;
-                return Ok(recovery.left.over(TurnStatus::Aborted, None));
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => {
+                    let end = JournalChange::End { status: SubmissionStatus::Aborted, error: None };
+                    store.commit(name, request_id, Vec::new(), None, end).await?;
+                    recovery.close("cancelled").await?;
+                    return Ok(recovery.left.over(TurnStatus::Aborted, None));
+                }
+                () = tokio::time::sleep(Duration::from_millis(wait)) => {}
             }
-            () = tokio::time::sleep(Duration::from_millis(wait)) => {}
+        }
+        if wait > 0 || waited.is_some() {
+            recovery.wait(None).await?;
         }
         recovery.events.chat(ChatEvent::RecoveryAttempt(recovery.event()));
         Ok(Verdict::Again(Box::new(recovery.input()), recovery.event()))
@@ -290,6 +281,57 @@ impl Recovery<'_> {
             last_client_tools: client_tools,
             created_at: self.left.created_at,
         }
+    }
+
+    /// Asks the budget and the hooks, and keeps what is there of the answer: when the next attempt begins, or how it ends.
+    async fn decide(
+        &mut self,
+        why: Interruption,
+        messages: &[UiMessage],
+    ) -> Result<ControlFlow<Verdict, Waiting>, StoreError> {
+        let text = self.left.message.text();
+        if let Some(reason) = self.exhausted(&text, messages).await {
+            return self.give_up(reason, &text, messages).await.map(ControlFlow::Break);
+        }
+        let options = {
+            let context = self.context(&text, messages);
+            RecoveryHooks(self.live.setup.hooks.clone()).options(&context).await
+        };
+        let options = match options {
+            Ok(options) => options,
+            Err(error) => {
+                tracing::warn!(hook = "onChatRecovery", "a built-in hook failed: {error}");
+                let reason = ExhaustedReason::RecoveryError;
+                return self.give_up(reason, &text, messages).await.map(ControlFlow::Break);
+            }
+        };
+        self.keep_partial(options.persist);
+        if !options.go_on {
+            self.live.end(&self.left, DECLINED, self.events).await?;
+            self.close("continue_disabled").await?;
+            return Ok(ControlFlow::Break(self.left.over(TurnStatus::Error, Some(DECLINED))));
+        }
+        self.persist().await?;
+        if self.waits_for_client() {
+            self.park().await?;
+            return Ok(ControlFlow::Break(self.left.over(TurnStatus::Completed, None)));
+        }
+        let until = self.now + self.incident.wait_ms(why);
+        Ok(ControlFlow::Continue(Waiting { until, persist: options.persist }))
+    }
+
+    /// Without it what is new is dropped, unless a tool's result is among it.
+    fn keep_partial(&mut self, persist: bool) {
+        if !persist && !self.left.holds_results() {
+            self.left.drop_new();
+        }
+    }
+
+    /// Notes that the attempt waits, or that it begins.
+    async fn wait(&mut self, waiting: Option<Waiting>) -> Result<(), StoreError> {
+        self.incident.waiting = waiting;
+        let (name, root) = (&self.live.conversation.name, &self.left.record.root_request_id);
+        self.live.setup.store.set_incident(name, root, serde_json::to_string(&self.incident).ok()).await
     }
 
     async fn exhausted(&self, text: &str, messages: &[UiMessage]) -> Option<ExhaustedReason> {

@@ -45,6 +45,27 @@ pub struct Incident {
     pub progress_at: u64,
     /// When the last attempt began.
     pub attempt_at: u64,
+    /// Set while the next attempt is decided on and has not begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
+}
+
+/// An attempt that was decided on and begins later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Waiting {
+    /// When.
+    pub until: u64,
+    /// Whether what is there of the answer is kept.
+    pub persist: bool,
+}
+
+impl Waiting {
+    /// How long that is from now, in milliseconds.
+    #[must_use]
+    pub fn left_ms(&self, now: u64) -> u64 {
+        self.until.saturating_sub(now).min(LONGEST_WAIT_MS)
+    }
 }
 
 impl Incident {
@@ -59,6 +80,7 @@ impl Incident {
             work: 0,
             progress_at: now,
             attempt_at: now,
+            waiting: None,
         }
     }
 
@@ -207,6 +229,14 @@ mod tests {
         }
         assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
         assert_eq!(incident.wait_ms(Interruption::Killed), 0);
+    }
+
+    #[test]
+    fn an_attempt_that_waits_is_waited_for_no_longer_than_any_other() {
+        let waiting = Waiting { until: 10_000, persist: true };
+        let left = [9_000, 10_000, 20_000, 0].map(|now| waiting.left_ms(now));
+        assert_eq!(left, [1_000, 0, 0, 10_000]);
+        assert_eq!(Waiting { until: u64::MAX, persist: true }.left_ms(0), 30_000);
     }
 
     #[test]

@@ -9,6 +9,6 @@ mod overflow;
 mod repair;
 
 pub use budget::{ChatRecovery, ContextOverflow, Proactive};
-pub use incident::{Incident, Interruption};
+pub use incident::{Incident, Interruption, Waiting};
 pub use overflow::is_context_overflow;
 pub use repair::{INTERRUPTED, repair};
