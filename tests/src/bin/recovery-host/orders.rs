@@ -7,7 +7,7 @@ use std::io::Write;
 
 use anyhow::{Context, bail};
 use lathe::Session;
-use lathe::agent::{ChatRequest, SubmitOptions};
+use lathe::agent::{AnswerError, ChatRequest, SubmitOptions};
 use lathe::turn::{ToolDefinition, ToolError, Trigger, UiMessage};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -103,10 +103,10 @@ impl Orders {
                     Some(error) => Err(ToolError::failed(error)),
                     None => Ok(frame["output"].clone()),
                 };
-                session.tool_result(call()?, result, go_on).await?;
+                refused(session.tool_result(call()?, result, go_on).await);
             }
             "cf_agent_tool_approval" => {
-                session.approve(call()?, frame["approved"] == true, None, go_on).await?;
+                refused(session.approve(call()?, frame["approved"] == true, None, go_on).await);
             }
             "cf_agent_chat_request_cancel" => {
                 let _ = session.cancel(frame["id"].as_str().unwrap_or_default());
@@ -115,6 +115,13 @@ impl Orders {
             other => bail!("a frame of type {other:?} cannot be played"),
         }
         Ok(())
+    }
+}
+
+/// A client is told, and the case goes on.
+fn refused(answer: Result<(), AnswerError>) {
+    if let Err(error) = answer {
+        tracing::warn!("an answer is not taken: {error}");
     }
 }
 
