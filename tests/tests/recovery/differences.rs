@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// One that is intended.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Difference {
     /// Only in these cases; in all if there are none.
     #[serde(default)]
@@ -23,6 +23,8 @@ struct Difference {
     /// Only where the host has nothing.
     #[serde(default)]
     missing: bool,
+    /// Only if the recording has this in front of the host's own text.
+    in_front: Option<String>,
     /// Why it is better so.
     reason: String,
     #[serde(skip)]
@@ -81,7 +83,14 @@ impl Difference {
             let names: Vec<&str> = field.split('.').collect();
             names.len() <= path.len() && names.iter().zip(&path).all(|(name, at)| name == at)
         };
+        let in_front = |text: &String| match (&found.expected, &found.got) {
+            (Some(Value::String(expected)), Some(Value::String(got))) => {
+                expected.strip_prefix(&**text) == Some(&**got)
+            }
+            _ => false,
+        };
         self.fields.iter().any(lies_below)
+            && self.in_front.as_ref().is_none_or(in_front)
             && (!self.beyond || found.expected.is_none())
             && (!self.missing || found.got.is_none())
     }

@@ -1,5 +1,6 @@
 //! Recorded interruptions of Think, played on this host: a process that is killed where a case says so, and started again on
-//! the same store. `tests/conformance/think-recovery/README.md` says what a case is; its `frames` are not compared.
+//! the same store; and cases of this host's own. `tests/conformance/think-recovery/README.md` says what a case is; its `frames`
+//! are not compared.
 //!
 //! `LATHE_RECOVERY_CASES=DIR` plays the cases of that folder instead, absolute or from the repository's root.
 
@@ -80,12 +81,18 @@ async fn case(file: &Path) -> anyhow::Result<(Value, Value)> {
 }
 
 fn files() -> anyhow::Result<Vec<PathBuf>> {
-    let folder = std::env::var_os("LATHE_RECOVERY_CASES");
-    let folder = folder.map_or_else(|| "tests/conformance/think-recovery".into(), PathBuf::from);
-    let folder = root().join(folder);
-    let entries = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
-    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
-    files.sort();
+    let folders = match std::env::var_os("LATHE_RECOVERY_CASES") {
+        Some(folder) => vec![PathBuf::from(folder)],
+        None => vec!["tests/conformance/think-recovery".into(), "tests/conformance/lathe-recovery".into()],
+    };
+    let mut files = Vec::new();
+    for folder in folders {
+        let folder = root().join(folder);
+        let entries = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
+        let entries = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+        let start = files.len();
+        files.extend(entries.into_iter().filter(|file| file.extension().is_some_and(|own| own == "json")));
+        files[start..].sort();
+    }
     Ok(files)
 }
