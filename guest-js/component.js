@@ -6,6 +6,18 @@ import { InvalidInput } from "./index.js";
 import { manifest } from "./manifest.js";
 import * as snapshot from "./snapshot.js";
 
+/** How each hook is shown the contract's snapshot, and how its answer becomes the contract's. */
+const HOOKS = {
+  beforeTurn: [snapshot.turn, answer.turnConfig],
+  beforeStep: [snapshot.step, answer.stepConfig],
+  beforeToolCall: [snapshot.toolCall, answer.toolDecision],
+  afterToolCall: [snapshot.toolResult, answer.toolOverride],
+  onStepFinish: [snapshot.stepFinish, answer.nothing],
+  onChunk: [snapshot.chunks, answer.nothing],
+  onChatResponse: [snapshot.chatResponse, answer.nothing],
+  onChatError: [snapshot.plain, answer.nothing],
+};
+
 /**
  * The exports of the contract, for an extension and the imports that serve it. `about` is what the extension's
  * package.json says, for what it does not say itself.
@@ -15,9 +27,9 @@ export function component(extension, about, imports) {
   connect(imports);
   // The engine has none.
   globalThis.console ??= { ...log, log: log.info };
-  const hook = (name, shown, answered) => (given) => {
+  const hook = (name) => (given) => {
     try {
-      return answered(now(extension.hooks?.[name]?.(shown(given))));
+      return fire(extension, name, given);
     } catch (error) {
       throw text(error);
     }
@@ -35,21 +47,18 @@ export function component(extension, about, imports) {
         }
       },
     },
-    hooks: {
-      beforeTurn: hook("beforeTurn", snapshot.turn, answer.turnConfig),
-      beforeStep: hook("beforeStep", snapshot.step, answer.stepConfig),
-      beforeToolCall: hook("beforeToolCall", snapshot.toolCall, answer.toolDecision),
-      afterToolCall: hook("afterToolCall", snapshot.toolResult, answer.toolOverride),
-      onStepFinish: hook("onStepFinish", snapshot.stepFinish, answer.nothing),
-      onChunk: hook("onChunk", snapshot.chunks, answer.nothing),
-      onChatResponse: hook("onChatResponse", snapshot.chatResponse, answer.nothing),
-      onChatError: hook("onChatError", snapshot.plain, answer.nothing),
-    },
+    hooks: Object.fromEntries(Object.keys(HOOKS).map((name) => [name, hook(name)])),
   };
 }
 
+/** Calls a hook, both ways in the contract's form. */
+export function fire(extension, name, given) {
+  const [shown, answered] = HOOKS[name];
+  return answered(now(extension.hooks?.[name]?.(shown(given))));
+}
+
 /** The engine runs a call to its end and waits for nothing, and nothing that an extension can ask for is asynchronous. */
-export function now(value) {
+function now(value) {
   if (value instanceof Promise) throw new TypeError("it answers with a promise, for which the sandbox cannot wait");
   return value;
 }

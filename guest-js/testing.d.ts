@@ -18,7 +18,14 @@ export class ToolError extends Error {
   kind: "unknown-tool" | "invalid-input" | "failed";
 }
 
-/** A host for `node --test`. It checks no permissions, no limits and no schemas, and it starts no sandbox. */
+/**
+ * A host for `node --test`, which runs the extension in the test's own process. It checks no permissions, no limits and no
+ * schemas.
+ *
+ * With `lathe test --sandbox` the same tests run the extension's component in the host's sandbox, with everything granted that
+ * it asks for; what is held stays here. A call that breaks a limit fails the test there, and so do settings that do not fit. One
+ * host at a time has a turn: a call by another one ends it.
+ */
 export class TestHost {
   constructor(extension: Extension, held?: Held);
 
@@ -33,11 +40,14 @@ export class TestHost {
   /** What it tells the host about itself, in the words of the contract. */
   readonly manifest: any;
 
-  /** Fires a hook; what the snapshot leaves out has a plain value. The answer is checked as the real host does. */
-  hook(name: "beforeTurn", snapshot?: Partial<TurnSnapshot>): TurnConfig | null | undefined;
-  hook(name: "beforeStep", snapshot?: Partial<StepSnapshot>): StepConfig | null | undefined;
-  hook(name: "beforeToolCall", snapshot?: Partial<ToolCall>): ToolDecision | null | undefined;
-  hook(name: "afterToolCall", snapshot?: Partial<ToolResult>): ToolOverride | null | undefined;
+  /**
+   * Fires a hook; what the snapshot leaves out has a plain value. The answer is checked as the real host does, and what the
+   * hook leaves undefined is left out of it. In the sandbox, `beforeTurn` begins a turn with a new instance.
+   */
+  hook(name: "beforeTurn", snapshot?: Partial<TurnSnapshot>): TurnConfig | undefined;
+  hook(name: "beforeStep", snapshot?: Partial<StepSnapshot>): StepConfig | undefined;
+  hook(name: "beforeToolCall", snapshot?: Partial<ToolCall>): ToolDecision | undefined;
+  hook(name: "afterToolCall", snapshot?: Partial<ToolResult>): ToolOverride | undefined;
   hook(name: "onStepFinish", snapshot?: Partial<StepFinish>): undefined;
   hook(name: "onChunk", chunks: Chunk[]): undefined;
   hook(name: "onChatResponse", snapshot?: Partial<ChatResponse>): undefined;

@@ -1,8 +1,12 @@
-/** A host for `node --test`. It checks no permissions, no limits and no schemas, and it starts no sandbox. */
+/**
+ * A host for `node --test`. The extension runs in the test's own process, without permissions, limits and schemas; with
+ * `lathe test --sandbox` its component runs in the sandbox instead.
+ */
 
-import * as answer from "./answer.js";
 import { connect } from "./bridge.js";
-import { component, now } from "./component.js";
+import { component, fire } from "./component.js";
+import * as contract from "./contract.js";
+import { sandbox } from "./sandbox.js";
 import { HOOKS } from "./words.js";
 import * as utf8 from "./utf8.js";
 
@@ -30,13 +34,6 @@ const SNAPSHOTS = {
   onChatError: { stage: "turn", message: "it failed", messagesPersisted: true },
 };
 
-const ANSWERS = {
-  beforeTurn: answer.turnConfig,
-  beforeStep: answer.stepConfig,
-  beforeToolCall: answer.toolDecision,
-  afterToolCall: answer.toolOverride,
-};
-
 /** A tool call that gave no output; `kind` is `unknown-tool`, `invalid-input` or `failed`. */
 export class ToolError extends Error {
   name = "ToolError";
@@ -50,6 +47,7 @@ export class ToolError extends Error {
 export class TestHost {
   #extension;
   #exports;
+  #sandbox = sandbox();
   #storage = new Map();
   log = [];
   sent = [];
@@ -74,22 +72,31 @@ export class TestHost {
 
   hook(name, snapshot = {}) {
     if (!Object.hasOwn(HOOKS, name)) throw new TypeError(`there is no hook "${name}"`);
+    // The host calls no other.
+    if (!this.#extension.hooks?.[name]) return undefined;
+    const shown = contract.snapshot(name, Array.isArray(snapshot) ? snapshot : { ...SNAPSHOTS[name], ...snapshot });
+    if (this.#sandbox) return contract.answer(name, this.#sandbox.hook(this.#held(), name, shown));
     connect(this.#imports());
-    const shown = Array.isArray(snapshot) ? snapshot : { ...SNAPSHOTS[name], ...snapshot };
-    const answered = now(this.#extension.hooks?.[name]?.(shown));
-    // The real host would get it in this form, or the error.
-    ANSWERS[name]?.(answered);
-    return ANSWERS[name] ? answered : undefined;
+    return contract.answer(name, fire(this.#extension, name, shown));
   }
 
   callTool(name, input = {}, call = {}) {
-    connect(this.#imports());
     const about = { toolCallId: "call", requestId: "request", stepNumber: 0, idempotencyKey: "key", ...call };
+    const text = JSON.stringify(input);
     try {
-      return JSON.parse(this.#exports.tools.call(name, JSON.stringify(input), about));
-    } catch ({ tag, val }) {
-      throw new ToolError(tag, val);
+      if (this.#sandbox) return JSON.parse(this.#sandbox.tool(this.#held(), name, text, about));
+      connect(this.#imports());
+      return JSON.parse(this.#exports.tools.call(name, text, about));
+    } catch (error) {
+      if (error instanceof Error) throw error;
+      throw new ToolError(error.tag, error.val);
     }
+  }
+
+  /** What the sandbox needs of it. */
+  #held() {
+    const { settings, log, manifest } = this;
+    return { host: this, name: this.#extension.name, settings, log, permissions: manifest.permissions, imports: this.#imports() };
   }
 
   #imports() {
@@ -97,28 +104,37 @@ export class TestHost {
     const refuse = (tag, val) => {
       throw { tag, val };
     };
+    /** In the sandbox there is a limit to all keys and values together. */
+    const store = (key, value, limit = Infinity) => {
+      const size = (key, value) => utf8.encode(key).length + value.length;
+      const others = [...stored].filter(([other]) => other !== key);
+      if (others.reduce((sum, entry) => sum + size(...entry), size(key, value)) > limit) {
+        refuse("too-large", `keys and values may have ${limit} bytes together`);
+      }
+      stored.set(key, value);
+    };
     return {
       log: { log: (level, message) => void this.log.push({ level, message }) },
       settings: { get: () => JSON.stringify(this.settings) },
       storage: {
         get: (key) => stored.get(key),
-        set: (key, value) => {
+        set: (key, value, limit) => {
           if (utf8.encode(key).length > 512) refuse("too-large", "a key has at most 512 bytes");
-          stored.set(key, value);
+          store(key, value, limit);
         },
         delete: (key) => stored.delete(key),
         keys: (prefix) => [...stored.keys()].filter((key) => key.startsWith(prefix)).sort(),
-        increment: (key, delta) => {
+        increment: (key, delta, limit) => {
           const sum = Number(stored.has(key) ? utf8.decode(stored.get(key)) : 0) + delta;
           if (!Number.isSafeInteger(sum)) refuse("failed", `\`${key}\` holds no whole number`);
-          stored.set(key, utf8.encode(String(sum)));
+          store(key, utf8.encode(String(sum)), limit);
           return sum;
         },
       },
       context: {
         get: (label) => this.context[label],
-        set: (label, text) => {
-          if (!Object.hasOwn(this.context, label)) refuse("not-found", `no context block \`${label}\``);
+        set: (label, text, create = false) => {
+          if (!create && !Object.hasOwn(this.context, label)) refuse("not-found", `no context block \`${label}\``);
           this.context[label] = text;
         },
       },

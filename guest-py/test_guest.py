@@ -3,7 +3,8 @@ from typing import Annotated, Literal, Optional
 
 import lathe
 from lathe import CallContext, Extension, InvalidInput, TurnConfig, TurnSnapshot, context, log, messages, session
-from lathe import settings, storage, tool
+from lathe import Allow, Block, Chunk, ErrorInfo, Permissions, Substitute, ToolChoice, ToolOverride, ToolResult
+from lathe import settings, storage, tool, wire
 from lathe.testing import TestHost, ToolError
 
 
@@ -120,6 +121,35 @@ class Guest(unittest.TestCase):
                 tool(description="Odd")(function)
         with self.assertRaisesRegex(TypeError, "no docstring"):
             tool()(untyped)
+
+    def test_the_sandbox_is_spoken_to_in_its_own_words(self) -> None:
+        turn = wire.snapshot(TurnSnapshot(trigger="ws-chat", body={"a": 1}))
+        self.assertEqual((turn["trigger"], turn["body"], turn["max_steps"]), ("WsChat", '{"a": 1}', 10))
+        call = wire.snapshot(ToolResult(input=[1], output=None))
+        self.assertEqual((call["input"], call["outcome"], call["result"]), ("[1]", "Executed", {"Ok": "null"}))
+        failed = wire.snapshot(ToolResult(error=ErrorInfo("Error", "no")))
+        self.assertEqual(failed["result"], {"Err": {"name": "Error", "message": "no"}})
+        chunk = {"type_": "TextDelta", "text": "t", "tool_name": None, "tool_call_id": None}
+        self.assertEqual(wire.snapshot([Chunk("text-delta", "t")]), [chunk])
+        asked = wire.permissions(Permissions(workspace="read-write", decide=["before_step"]))
+        self.assertEqual((asked["workspace"], asked["decide"], asked["model"]), ("ReadWrite", ["BeforeStep"], False))
+
+    def test_what_the_sandbox_answers_is_what_the_author_wrote(self) -> None:
+        none = {name: None for name in vars(TurnConfig())}
+        answered = {**none, "tool_choice": {"Tool": "go"}, "messages": "[]", "headers": [["x-a", "1"]], "reset": ["topP"]}
+        config = TurnConfig(tool_choice=ToolChoice("tool", "go"), messages=[], headers={"x-a": "1"}, reset=["top_p"])
+        self.assertEqual(wire.answer("before_turn", answered), config)
+        for answered, decision in [
+            ({"Allow": None}, Allow()),
+            ({"Allow": "null"}, Allow(None)),
+            ({"Block": "r"}, Block("r")),
+            ({"Substitute": "[1]"}, Substitute([1])),
+        ]:
+            self.assertEqual(wire.answer("before_tool_call", answered), decision)
+        kept = {"output": None, "is_error": True, "terminate": None}
+        self.assertEqual(wire.answer("after_tool_call", kept), ToolOverride(is_error=True))
+        self.assertIsNone(wire.answer("on_chunk", None))
+        self.assertEqual(wire.words("InvalidInput"), "invalid-input")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { component } from "../component.js";
+import * as contract from "../contract.js";
 import { BridgeError, context, extension, InvalidInput, log, messages, session, settings, storage } from "../index.js";
 import { TestHost } from "../testing.js";
+import { decode, encode, variant } from "../wire.js";
 
 const ABOUT = { name: "about", version: "1.2.3", description: "from the package" };
 
@@ -170,4 +172,50 @@ test("the host of a test fires hooks and takes answers as the real one does", ()
   const wrong = new TestHost(extension({ hooks: { beforeTurn: () => ({ topK: "many" }) } }));
   assert.throws(() => wrong.hook("beforeTurn"), /topK is not a whole number/);
   assert.throws(() => wrong.callTool("go"), { name: "ToolError", kind: "unknown-tool" });
+});
+
+test("the host of a test shows and hears what the author writes, by way of the contract", () => {
+  const given = {
+    beforeTurn: {
+      system: "S", topP: null, toolChoice: { type: "tool", toolName: "go" }, messages: [{ role: "user" }], seed: 1,
+      headers: { "x-a": "1" }, providerOptions: { openai: {} },
+    },
+    beforeStep: { toolChoice: "auto", activeTools: [] },
+    beforeToolCall: { action: "substitute", output: { a: null } },
+    afterToolCall: { output: null, isError: true },
+  };
+  const hooks = Object.fromEntries(Object.entries(given).map(([name, answer]) => [name, () => answer]));
+  const host = new TestHost(extension({ hooks }));
+  for (const [name, answer] of Object.entries(given)) assert.deepEqual(host.hook(name), answer, name);
+  for (const decision of [{ action: "allow" }, { action: "allow", input: [] }, { action: "block", reason: "r" }, { action: "block" }]) {
+    const deciding = new TestHost(extension({ hooks: { beforeToolCall: () => decision } }));
+    assert.deepEqual(deciding.hook("beforeToolCall"), decision);
+  }
+  const shown = [];
+  const watching = new TestHost(extension({ hooks: { afterToolCall: (call) => void shown.push(call) } }));
+  watching.hook("afterToolCall", { output: [1] });
+  watching.hook("afterToolCall", { success: false, error: { name: "Error", message: "no" } });
+  assert.deepEqual(shown.map(({ success, output, error }) => [success, output, error?.message]), [[true, [1], undefined], [false, undefined, "no"]]);
+});
+
+test("the sandbox is spoken to in its own words", () => {
+  const call = contract.snapshot("afterToolCall", { toolCallId: "c", input: { inputKey: 1 }, outcome: "executed", success: true, output: 1 });
+  assert.deepEqual(encode(call), {
+    tool_call_id: "c", input: '{"inputKey":1}', outcome: "Executed", result: { Ok: "1" },
+  });
+  assert.deepEqual(encode([{ type: "text-delta", text: "t", toolName: undefined }]), [
+    { type_: "TextDelta", text: "t", tool_name: undefined },
+  ]);
+  assert.deepEqual(encode({ trigger: "ws-chat", totalUsage: { inputTokens: 1 }, decide: ["before-step"] }), {
+    trigger: "WsChat", total_usage: { input_tokens: 1 }, decide: ["BeforeStep"],
+  });
+  const config = { system: null, max_steps: 3, tool_choice: { Tool: "go" }, headers: [], reset: ["topP"] };
+  assert.deepEqual(contract.answer("beforeTurn", decode("beforeTurn", config)), {
+    maxSteps: 3, toolChoice: { type: "tool", toolName: "go" }, topP: null,
+  });
+  assert.deepEqual(decode("beforeToolCall", { Block: null }), { tag: "block", val: undefined });
+  assert.equal(decode("onChunk", null), undefined);
+  assert.deepEqual([variant("UnknownTool"), variant({ InvalidInput: "t" })], [
+    { tag: "unknown-tool" }, { tag: "invalid-input", val: "t" },
+  ]);
 });

@@ -17,6 +17,7 @@ class BridgeError(Exception):
     def __init__(self, code: str, text: str) -> None:
         super().__init__(f"{code.replace('-', ' ')}: {text}")
         self.code = code
+        self.text = text
 
 
 class Host(Protocol):

@@ -1,15 +1,22 @@
-//! Extensions in JavaScript and Python, built by the real binary. What goes wrong here panics: it is a test that fails.
+//! Extensions in JavaScript and Python, built and tested by the real binary. What goes wrong here panics: it is a test that
+//! fails.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "for tests alone")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::binary::{lathe, ran};
+use crate::binary::{Ran, lathe, ran};
 use crate::guests::target;
 
-/// Builds the extension of a folder, and returns its file. Compilers and components are kept below the target folder, so
-/// that only the first run fetches and compiles.
+/// The data folder that keeps compilers and components below the target folder, so that only the first run fetches and
+/// compiles.
+#[must_use]
+pub fn data() -> PathBuf {
+    target().join("scripts/data")
+}
+
+/// Builds the extension of a folder, and returns its file.
 ///
 /// # Errors
 ///
@@ -19,11 +26,38 @@ use crate::guests::target;
 ///
 /// If it does not build.
 pub fn script(folder: &Path) -> Result<PathBuf, String> {
+    let (place, done) = run(&["build"], folder);
+    let name = place.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if done.code == Some(0) {
+        return Ok(place.join(format!("{name}.wasm")));
+    }
+    Err(unavailable(&done).unwrap_or_else(|| panic!("{name} does not build:\n{}", done.err)))
+}
+
+/// Builds the extension of a folder and runs its tests in the sandbox.
+///
+/// # Errors
+///
+/// As above.
+pub fn sandboxed(folder: &Path) -> Result<Ran, String> {
+    let (_, done) = run(&["test", "--sandbox"], folder);
+    unavailable(&done).map_or(Ok(done), Err)
+}
+
+/// Why a command could not be tried on this machine, if that is what it has said.
+#[must_use]
+pub fn unavailable(done: &Ran) -> Option<String> {
+    let words = ["error: cannot run ", " cannot be fetched:"];
+    words.iter().any(|words| done.err.contains(words)).then(|| done.err.clone())
+}
+
+/// A command of the binary for an extension, with a link to it, so that its component lies beside that and not in the
+/// repository. Returns the folder of the link.
+fn run(args: &[&str], folder: &Path) -> (PathBuf, Ran) {
     let name = folder.file_name().and_then(|name| name.to_str()).expect("a folder has a name");
     let scripts = target().join("scripts");
     let place = scripts.join(name);
     std::fs::create_dir_all(&place).expect("a folder");
-    // A link, so that the component lies beside it and not in the repository.
     let link = place.join(name);
     let _ = std::fs::remove_file(&link);
     #[cfg(unix)]
@@ -33,12 +67,6 @@ pub fn script(folder: &Path) -> Result<PathBuf, String> {
     let config = scripts.join("lathe.toml");
     std::fs::write(&config, "data = \"data\"\n").expect("it can be written");
     let mut command = Command::new(lathe());
-    command.arg("--config").arg(&config).arg("build").arg(&place).stdin(Stdio::null());
-    let done = ran(command);
-    if done.code == Some(0) {
-        return Ok(place.join(format!("{name}.wasm")));
-    }
-    let unavailable = ["error: cannot run ", " cannot be fetched:"];
-    assert!(unavailable.iter().any(|words| done.err.contains(words)), "{name} does not build:\n{}", done.err);
-    Err(done.err)
+    command.arg("--config").arg(&config).args(args).arg(&place).stdin(Stdio::null());
+    (place, ran(command))
 }

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::Command;
 
 use lathe::extensions::{ExtensionSettings, Gate, Grant, Loader};
-use lathe_tests::binary::{Folder, ran};
+use lathe_tests::binary::{Folder, Ran, ran};
 use lathe_tests::guests::root;
 use lathe_tests::house::House;
-use lathe_tests::scripts::script;
+use lathe_tests::scripts::{data, sandboxed, script, unavailable};
 use lathe_tests::tool::FnTool;
 use serde_json::{Value, json};
 
@@ -80,6 +80,160 @@ async fn the_example_in_javascript_works_in_the_sandbox() {
     assert_eq!(
         seen,
         [json!("Ada <[email]> paid by [card], [email] did not"), json!({"card": 1, "email": 2})]
+    );
+}
+
+#[test]
+fn the_examples_pass_their_tests_in_the_sandbox() {
+    for (folder, count) in [("examples/pii-js", "pass 6"), ("examples/summarise-py", "Ran 6 tests")] {
+        match sandboxed(&root().join(folder)) {
+            Ok(Ran { code, out, err }) => {
+                assert!(code == Some(0) && format!("{out}{err}").contains(count), "{out}\n{err}");
+            }
+            Err(why) => println!("skipped: {why}"),
+        }
+    }
+}
+
+/// A template: its language, what a run of its tests says, its main file, and what to change there so that the component
+/// never answers while the source does.
+struct Template {
+    language: &'static str,
+    passed: &'static str,
+    main: &'static str,
+    stuck: [[&'static str; 2]; 2],
+}
+
+/// The road of an author, from an empty folder.
+fn road(template: &Template) {
+    let Template { language, passed, main, stuck } = template;
+    let folder = Folder::new();
+    let config = folder.write("lathe.toml", format!("data = {:?}\n", data()));
+    let lathe = |args: &[&str], at: &str| {
+        let mut command = folder.command(args);
+        command.arg("--config").arg(&config).current_dir(folder.path().join(at));
+        let ran = ran(command);
+        (ran.code, format!("{}{}", ran.out, ran.err), ran)
+    };
+    let (hello, wrong) = (&*format!("hello-{language}"), &*format!("wrong-{language}"));
+    for name in [hello, wrong] {
+        let (code, said, _) = lathe(&["new", name, "--lang", language], "");
+        assert!(
+            code == Some(0) && said.contains("lathe test && lathe build && lathe test --sandbox"),
+            "{said}"
+        );
+    }
+    let file = folder.path().join(wrong).join(main);
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    for [from, to] in stuck {
+        assert!(text.contains(from), "{text}");
+        text = text.replacen(from, to, 1);
+    }
+    std::fs::write(&file, text).unwrap();
+    for name in [hello, wrong] {
+        let (code, said, ran) = lathe(&["test"], name);
+        if let Some(why) = unavailable(&ran) {
+            return println!("skipped: {why}");
+        }
+        assert!(code == Some(0) && said.contains(passed), "{said}");
+    }
+
+    let (code, said, ran) = lathe(&["build"], hello);
+    if let Some(why) = unavailable(&ran) {
+        return println!("skipped: {why}");
+    }
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said, _) = lathe(&["test", "--sandbox"], hello);
+    assert!(code == Some(0) && said.contains(passed), "{said}");
+    let component = format!("{hello}.wasm");
+    let (_, said, ran) =
+        lathe(&["call", &component, "tool", "greet", "--input", r#"{"name": "Ada"}"#], hello);
+    let answer: Option<Value> = serde_json::from_str(&ran.out).ok();
+    assert_eq!(answer, Some(json!({"text": "Hello, Ada!", "times": 1})), "{said}");
+
+    let (code, said, _) = lathe(&["test", "--sandbox"], wrong);
+    assert_eq!(code, Some(1), "{said}");
+    let failure = format!("the extension \"{wrong}\" failed in its tool \"greet\": it used up its fuel");
+    assert!(said.contains(&failure) && said.contains("  log warn: not here"), "{said}");
+}
+
+#[test]
+fn a_new_extension_in_javascript_works_at_once() {
+    road(&Template {
+        language: "js",
+        passed: "pass 2",
+        main: "index.js",
+        stuck: [
+            ["import { extension,", "import { extension, log,"],
+            [
+                "      execute({ name }) {\n",
+                "      execute({ name }) {\n        if (typeof process === \"undefined\") for (log.warn(\"not here\"); ; );\n",
+            ],
+        ],
+    });
+}
+
+#[test]
+fn a_new_extension_in_python_works_at_once() {
+    road(&Template {
+        language: "python",
+        passed: "Ran 2 tests",
+        main: "app.py",
+        stuck: [
+            [
+                "from typing import Annotated\n\nfrom lathe import Extension,",
+                "import sys\nfrom typing import Annotated\n\nfrom lathe import Extension, log,",
+            ],
+            [
+                "        greeting = ",
+                "        if sys.platform == \"wasi\":\n            log.warn(\"not here\")\n        \
+                 while sys.platform == \"wasi\":\n            pass\n        greeting = ",
+            ],
+        ],
+    });
+}
+
+#[test]
+fn what_tests_need_is_told() {
+    let folder = Folder::new();
+    folder.write("a/pyproject.toml", "[project]\nname = \"a\"\n[tool.lathe]\n");
+    folder.write("a/app.py", "");
+    folder.write("b/package.json", r#"{"name": "b", "lathe": {}}"#);
+    folder.write("b/index.js", "");
+    let without = |dir: &str| {
+        let mut command = folder.command(&["test", dir]);
+        command.env("PATH", folder.path());
+        ran(command)
+    };
+    let python = without("a");
+    assert_eq!(python.code, Some(2), "{}", python.err);
+    assert!(python.err.contains("error: cannot run python3: "), "{}", python.err);
+    assert!(
+        python.err.contains("\nhint: testing extensions in Python needs Python 3.10 or newer"),
+        "{}",
+        python.err
+    );
+    let none = without("b");
+    assert_eq!((none.code, &*none.err), (Some(0), "warning: b has no tests: no *.test.js\n"));
+    folder.write("b/index.test.js", "");
+    let javascript = without("b");
+    assert_eq!(javascript.code, Some(2), "{}", javascript.err);
+    assert!(
+        javascript.err.contains("\nhint: testing extensions in JavaScript needs Node.js 18"),
+        "{}",
+        javascript.err
+    );
+    folder.write("b/package.json", r#"{"name": "B", "lathe": {}}"#);
+    let broken = without("b");
+    let said = "error: b could not be tested: its name \"B\" is not made of a-z, 0-9 and -\n";
+    assert_eq!((broken.code, &*broken.err), (Some(1), said));
+    folder.write("c/file", "");
+    let nothing = without("c");
+    assert_eq!(nothing.code, Some(2), "{}", nothing.err);
+    assert!(
+        nothing.err.contains("there is no extension to test in c\nhint: `lathe new NAME`"),
+        "{}",
+        nothing.err
     );
 }
 

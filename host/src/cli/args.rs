@@ -50,7 +50,7 @@ pub(super) enum Command {
     /// in JavaScript or Python.
     #[command(after_help = BUILD_EXAMPLES)]
     Build {
-        /// The crate or the folder [default: this crate, or else the extensions folder].
+        /// The extension or the folder [default: this extension, or else the extensions folder].
         dir: Option<PathBuf>,
     },
     /// Runs the tests of an extension, or of each one directly below a folder.
@@ -99,7 +99,7 @@ Examples:
 
 const TEST_EXAMPLES: &str = "\
 Examples:
-  lathe test                                 as cargo test does, in the test's own process
+  lathe test                                 as cargo test, node --test or unittest, in the tests' own process
   lathe test --sandbox                       the same tests, with the component in the sandbox
   lathe test --sandbox extensions/";
 
@@ -318,7 +318,7 @@ pub(super) enum Language {
 
 #[derive(Debug, Args)]
 pub(super) struct TestArgs {
-    /// The crate or the folder [default: this crate, or else the extensions folder].
+    /// The extension or the folder [default: this extension, or else the extensions folder].
     pub(super) dir: Option<PathBuf>,
     /// Build the component first, and run it in the sandbox.
     #[arg(long)]

@@ -19,6 +19,9 @@ use super::style::{BAD, DOUBTFUL, GOOD, bold, clean, dim, say};
 use crate::config::Config;
 use crate::extensions;
 
+pub(super) use project::{Language, Project};
+pub(super) use source::SIDE;
+
 /// Which crates are told of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Report {

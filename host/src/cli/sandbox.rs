@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -24,6 +24,10 @@ use crate::extensions::{
 };
 use crate::hooks::Failure;
 use crate::turn::{Json, JsonObject};
+
+/// Where `lathe test` says which configuration and data folder are its own: tests run in the folder of their extension.
+pub(super) const CONFIG: &str = "LATHE_SANDBOX_CONFIG";
+pub(super) const DATA: &str = "LATHE_SANDBOX_DATA";
 
 /// The session of a test.
 const SESSION: &str = "test";
@@ -47,7 +51,13 @@ enum Report<'a> {
     Failed { error: String, backtrace: Vec<String> },
 }
 
-pub(super) async fn run(config: Config) -> Result<Done, Problem> {
+pub(super) async fn run(mut config: Config) -> Result<Done, Problem> {
+    if let Some(file) = std::env::var_os(CONFIG) {
+        config = Config::load(Some(Path::new(&file)))?;
+    }
+    if let Some(data) = std::env::var_os(DATA) {
+        config.data = data.into();
+    }
     let input = BufReader::new(tokio::io::stdin()).lines();
     let wire = Arc::new(Wire { input: Mutex::new(input) });
     let mut stand: Option<Stand> = None;

@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 
 /// Which compiler, and which author's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(in crate::cli) enum Language {
     JavaScript,
     Python,
 }
 
 /// An extension's folder, told by its `package.json` with a `"lathe"` entry or its `pyproject.toml` with `[tool.lathe]`.
 #[derive(Debug)]
-pub(super) struct Project {
-    pub(super) folder: PathBuf,
-    pub(super) language: Language,
-    pub(super) about: About,
+pub(in crate::cli) struct Project {
+    pub(in crate::cli) folder: PathBuf,
+    pub(in crate::cli) language: Language,
+    pub(in crate::cli) about: About,
     /// The file that defines the extension, below the folder.
-    pub(super) main: String,
+    pub(in crate::cli) main: String,
     /// Whether packages beside its own files are part of it.
-    pub(super) has_packages: bool,
+    pub(in crate::cli) has_packages: bool,
 }
 
 /// What the extension need not say itself.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct About {
-    pub(super) name: String,
+pub(in crate::cli) struct About {
+    pub(in crate::cli) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ fn app() -> String {
 
 impl Project {
     /// None if the folder holds no such extension. The error is one for people.
-    pub(super) fn of(folder: &Path) -> Option<Result<Self, String>> {
+    pub(in crate::cli) fn of(folder: &Path) -> Option<Result<Self, String>> {
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
         if let Some(text) = read("package.json")
             && serde_json::from_str(&text).is_ok_and(|json: serde_json::Value| json.get("lathe").is_some())
@@ -82,7 +82,7 @@ impl Project {
     }
 
     /// The folder itself, or else those directly below it, by name.
-    pub(super) fn all(dir: &Path) -> io::Result<Vec<(PathBuf, Result<Self, String>)>> {
+    pub(in crate::cli) fn all(dir: &Path) -> io::Result<Vec<(PathBuf, Result<Self, String>)>> {
         if let Some(project) = Self::of(dir) {
             return Ok(vec![(dir.to_owned(), project)]);
         }

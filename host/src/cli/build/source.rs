@@ -15,24 +15,30 @@ macro_rules! embedded {
 }
 
 /// Names, below the folder that they are put into, and texts.
-type Files = &'static [(&'static str, &'static str)];
+pub(super) type Files = &'static [(&'static str, &'static str)];
 
 const WIT: Files =
     embedded!("wit": "bridge.wit", "hooks.wit", "manifest.wit", "tools.wit", "types.wit", "world.wit");
 
-/// `guest-js/`, as far as it runs. New projects have it beside their own files, with its types.
-pub(crate) const JAVASCRIPT: Files = embedded!("guest-js": "answer.js", "bridge.js", "component.js", "index.d.ts", "index.js",
-    "manifest.js", "package.json", "snapshot.js", "testing.d.ts", "testing.js", "utf8.js", "words.js");
+/// `guest-js/`, as far as it runs.
+const JAVASCRIPT: Files = embedded!("guest-js": "answer.js", "bridge.js", "component.js", "index.d.ts", "index.js",
+    "manifest.js", "package.json", "snapshot.js", "utf8.js", "words.js");
 
-/// `guest-py/lathe/`.
-pub(crate) const PYTHON: Files = embedded!("guest-py/lathe": "__init__.py", "bridge.py", "component.py", "extension.py",
-    "schema.py", "testing.py", "types.py");
+/// The host of its tests. New projects have both beside their own files.
+const JAVASCRIPT_TESTS: Files = embedded!("guest-js": "contract.js", "sandbox.js", "testing.d.ts", "testing.js", "wire.js",
+    "worker.js");
+
+/// `guest-py/lathe/`, as far as it runs.
+const PYTHON: Files = embedded!("guest-py/lathe": "__init__.py", "bridge.py", "component.py", "extension.py", "schema.py",
+    "types.py");
+
+const PYTHON_TESTS: Files = embedded!("guest-py/lathe": "sandbox.py", "testing.py", "wire.py");
 
 /// The module that the compiler is given. No author's file has its name.
 pub(super) const ENTRY: &str = "lathe_entry";
 
 /// The author's side, where the author's files find it.
-const SIDE: &str = "lathe";
+pub(in crate::cli) const SIDE: &str = "lathe";
 
 /// Folders that are no part of an extension.
 const PASSED_OVER: [&str; 6] = ["node_modules", "__pycache__", "venv", "target", "test", "tests"];
@@ -57,13 +63,8 @@ impl Source {
             }
         };
         put("wit", WIT);
-        put(
-            SIDE,
-            match project.language {
-                Language::JavaScript => JAVASCRIPT,
-                Language::Python => PYTHON,
-            },
-        );
+        let [side, _] = project.language.side();
+        put(SIDE, side);
         files.insert(format!("{ENTRY}.{}", project.language.suffix()), entry(project)?.into_bytes());
         Ok(Self(files))
     }
@@ -94,6 +95,14 @@ impl Source {
 }
 
 impl Language {
+    /// The author's side: what runs, and what tests.
+    pub(super) fn side(self) -> [Files; 2] {
+        match self {
+            Self::JavaScript => [JAVASCRIPT, JAVASCRIPT_TESTS],
+            Self::Python => [PYTHON, PYTHON_TESTS],
+        }
+    }
+
     fn suffix(self) -> &'static str {
         match self {
             Self::JavaScript => "js",

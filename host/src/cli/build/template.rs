@@ -1,7 +1,7 @@
 //! What a new extension in JavaScript or Python starts with: its files, and the author's side beside them, so that its
 //! tests run at once and editors know the types. `lathe build` has an author's side of its own.
 
-use super::source::{JAVASCRIPT, PYTHON};
+use super::project::Language;
 
 macro_rules! template {
     ($folder:literal: $($file:literal => $path:literal),* $(,)?) => {
@@ -13,19 +13,20 @@ macro_rules! template {
 pub(in crate::cli) fn javascript(name: &str) -> Vec<(String, String)> {
     let files = template!("js": "package.json" => "package.json", "index.js" => "index.js",
         "index.test.js" => "index.test.js", "gitignore" => ".gitignore");
-    with_side(name, &files, JAVASCRIPT)
+    with_side(name, &files, Language::JavaScript)
 }
 
 /// Paths and texts of a new extension in Python.
 pub(in crate::cli) fn python(name: &str) -> Vec<(String, String)> {
     let files = template!("python": "pyproject.toml" => "pyproject.toml", "app.py" => "app.py",
         "test_app.py" => "test_app.py", "gitignore" => ".gitignore");
-    with_side(name, &files, PYTHON)
+    with_side(name, &files, Language::Python)
 }
 
-fn with_side(name: &str, own: &[(&str, &str)], side: &[(&str, &str)]) -> Vec<(String, String)> {
+fn with_side(name: &str, own: &[(&str, &str)], language: Language) -> Vec<(String, String)> {
     let own = own.iter().map(|(path, text)| ((*path).to_owned(), text.replace("NAME", name)));
-    own.chain(side.iter().map(|(path, text)| (format!("lathe/{path}"), (*text).to_owned()))).collect()
+    let side = language.side().into_iter().flatten();
+    own.chain(side.map(|(path, text)| (format!("lathe/{path}"), (*text).to_owned()))).collect()
 }
 
 #[cfg(test)]

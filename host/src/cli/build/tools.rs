@@ -13,6 +13,8 @@ use super::source::ENTRY;
 const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
 const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 
+const BUILDING: &str = "building";
+
 /// The compiler's own command is made for where pip has put it first; this one is not.
 const COMPONENTIZE_PY: &str = "import sys; from componentize_py import script; sys.exit(script())";
 
@@ -82,16 +84,34 @@ impl Language {
         command
     }
 
-    fn missing(self, command: &Command, error: &io::Error) -> Problem {
+    /// What to do about a program that cannot be run for it; `doing` is what it was needed for.
+    pub(in crate::cli) fn missing(self, doing: &str, command: &Command, error: &io::Error) -> Problem {
         let needed = match self {
             Self::JavaScript => "Node.js 18 or newer with npm (https://nodejs.org)",
             Self::Python => "Python 3.10 or newer with pip (https://www.python.org)",
         };
         let program = command.as_std().get_program().display();
-        Problem::new(format!("cannot run {program}: {error}")).hint(format!(
-            "building extensions in {} needs {needed}; `lathe run` does not build",
-            self.name()
-        ))
+        Problem::new(format!("cannot run {program}: {error}"))
+            .hint(format!("{doing} extensions in {} needs {needed}; `lathe run` does not", self.name()))
+    }
+
+    /// Runs the tests of an extension in its folder; the files of them where the language does not find them itself.
+    pub(in crate::cli) fn test(self, folder: &Path, files: &[PathBuf]) -> Command {
+        let mut command = match self {
+            Self::JavaScript => {
+                let mut node = Command::new("node");
+                node.arg("--test").args(files);
+                node
+            }
+            Self::Python => {
+                let mut python = Command::new(PYTHON);
+                // -B: what is compiled on the way is not kept.
+                python.args(["-B", "-m", "unittest"]);
+                python
+            }
+        };
+        quiet(&mut command, folder);
+        command
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -129,7 +149,7 @@ pub(super) async fn ensure(
         std::fs::write(part.path().join(name), text).map_err(unwritable)?;
     }
     let mut install = language.install(part.path());
-    let output = install.output().await.map_err(|error| language.missing(&install, &error))?;
+    let output = install.output().await.map_err(|error| language.missing(BUILDING, &install, &error))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(Problem::new(format!("{compiler} cannot be fetched:\n{said}"))
@@ -154,7 +174,7 @@ pub(super) async fn compile(
     out: &Path,
 ) -> Result<Result<(), String>, Problem> {
     let mut compile = language.compile(tool, source, out);
-    let output = compile.output().await.map_err(|error| language.missing(&compile, &error))?;
+    let output = compile.output().await.map_err(|error| language.missing(BUILDING, &compile, &error))?;
     if output.status.success() && out.is_file() {
         return Ok(Ok(()));
     }

@@ -40,8 +40,7 @@ pub(super) fn run(args: &NewArgs) -> Result<Done, Problem> {
     let _ = writeln!(err, "{} the extension {name} in {}", bold(GOOD, "made"), path.display());
     let next = match args.lang {
         Language::Rust => "cargo test && lathe build && lathe test --sandbox",
-        Language::JavaScript => "node --test && lathe build",
-        Language::Python => "python3 -m unittest && lathe build",
+        Language::JavaScript | Language::Python => "lathe test && lathe build && lathe test --sandbox",
     };
     let next = format!("cd {} && {next}", path.display());
     let _ = writeln!(err, "{}", dim(&next));
