@@ -34,12 +34,14 @@ fn tested(folder: &str, program: &str, args: &[&str]) {
 }
 
 #[test]
-fn the_authors_sides_and_the_examples_pass_their_own_tests() {
+fn the_authors_sides_the_examples_and_the_mirrors_pass_their_own_tests() {
     tested("guest-js", "node", &["--test"]);
     tested("examples/pii-js", "node", &["--test", "index.test.js"]);
     // -B: no compiled files in the repository.
+    tested("tests/guests/mirror-js", "node", &["--test", "index.test.js"]);
     tested("guest-py", "python3", &["-B", "-m", "unittest"]);
     tested("examples/summarise-py", "python3", &["-B", "-m", "unittest"]);
+    tested("tests/guests/mirror-py", "python3", &["-B", "-m", "unittest"]);
 }
 
 /// A turn in which a tool of the host gives `output`, and then the extension's own tool is called. What the model saw.
@@ -84,8 +86,13 @@ async fn the_example_in_javascript_works_in_the_sandbox() {
 }
 
 #[test]
-fn the_examples_pass_their_tests_in_the_sandbox() {
-    for (folder, count) in [("examples/pii-js", "pass 6"), ("examples/summarise-py", "Ran 6 tests")] {
+fn the_examples_and_the_mirrors_pass_their_tests_in_the_sandbox() {
+    for (folder, count) in [
+        ("examples/pii-js", "pass 6"),
+        ("examples/summarise-py", "Ran 6 tests"),
+        ("tests/guests/mirror-js", "pass 4"),
+        ("tests/guests/mirror-py", "Ran 4 tests"),
+    ] {
         match sandboxed(&root().join(folder)) {
             Ok(Ran { code, out, err }) => {
                 assert!(code == Some(0) && format!("{out}{err}").contains(count), "{out}\n{err}");
