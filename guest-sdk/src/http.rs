@@ -42,10 +42,14 @@ pub fn send(request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, BridgeError>
 mod imp {
     use wstd::http::{Body, Client, ErrorCode};
 
+    use super::header::CONTENT_LENGTH;
     use super::{BridgeError, Request, Response};
 
-    pub(super) fn send(request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, BridgeError> {
+    pub(super) fn send(mut request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, BridgeError> {
         let url = request.uri().to_string();
+        // Else the body goes out in chunks, which not every server takes.
+        let length = request.body().len().into();
+        request.headers_mut().entry(CONTENT_LENGTH).or_insert(length);
         let failed = |error: wstd::http::Error| match error.downcast_ref::<ErrorCode>() {
             Some(ErrorCode::HttpRequestDenied | ErrorCode::DestinationIpProhibited) => {
                 BridgeError::Denied(format!("{url}: the request is not granted"))

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use lathe_guest::prelude::*;
 use lathe_guest::testing::{Reply, TestHost};
 use lathe_tests::binary::lathe;
-use lathe_tests::guests::guest;
+use lathe_tests::guests::{guest, messenger};
 
 /// Only what the host is told natively: the code that runs is the component's.
 #[derive(Default)]
@@ -40,6 +40,16 @@ impl Extension for Courier {
 
     fn context() -> Vec<ContextBlock> {
         vec![ContextBlock { label: "notes".to_owned(), max_tokens: Some(20), ..ContextBlock::default() }]
+    }
+}
+
+#[derive(Default)]
+struct Messenger;
+
+#[extension(name = "messenger", description = "Stands for the component")]
+impl Extension for Messenger {
+    fn permissions() -> Permissions {
+        Permissions { network: vec!["*.test".to_owned()], ..Permissions::default() }
     }
 }
 
@@ -144,6 +154,27 @@ fn servers_are_the_tests() {
     let calls = calls(&host);
     assert_eq!(calls[0], r#"http.send("GET", "https://api.test/x", "")"#);
     assert!(calls[2].ends_with("denied: https://api.example.org/x: the request is not granted"), "{calls:?}");
+}
+
+#[test]
+fn the_client_of_the_guests_crate_has_the_tests_answers() {
+    let host = TestHost::<Messenger>::sandboxed(&lathe(), &messenger());
+    host.respond("PUT", "https://api.test/x?y", Reply::json(201, json!({ "made": true })));
+    let send = |url: &str| host.call_tool("send", json!({ "method": "PUT", "url": url, "body": "words" }));
+    assert_eq!(
+        send("https://api.test/x?y"),
+        Ok(json!({ "status": 201, "type": "application/json", "body": r#"{"made":true}"# }))
+    );
+    for (url, said) in [
+        ("https://api.test/other", "failed in the host: https://api.test/other: ErrorCode::ConnectionRefused"),
+        ("https://example.org/", "denied: https://example.org/: the request is not granted"),
+        ("http://api.test/x?y", "denied: http://api.test/x?y: the request is not granted"),
+    ] {
+        assert_eq!(send(url), Err(ToolError::Failed(said.to_owned())));
+    }
+    let calls = calls(&host);
+    assert_eq!(calls[0], r#"http.send("PUT", "https://api.test/x?y", "words")"#);
+    assert_eq!(calls.len(), 4, "{calls:?}");
 }
 
 #[test]

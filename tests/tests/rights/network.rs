@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use lathe::extensions::Resolver;
+use lathe_tests::guests::messenger;
 use lathe_tests::provider_server::{ProviderServer, Reply};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
@@ -83,6 +84,33 @@ async fn a_granted_host_is_reached() {
         (&*asked[0].headers["host"], &*asked[0].headers["x-word"]),
         (&*format!("127.0.0.1:{port}"), "1")
     );
+}
+
+#[tokio::test]
+async fn the_client_of_the_guests_crate_reaches_what_is_granted_and_says_why_not() {
+    let server = server(1).await;
+    let port = port(&server);
+    let grant = format!(
+        "network = [{{ host = \"here.test\", http = true, private = true, ports = [{port}, 1] }}, \
+         {{ host = \"inner.test\", http = true }}]"
+    );
+    let stage = Stage::of("messenger", messenger(), &grant, |loader| loader.resolver(Names::default()));
+    let send =
+        |url: &str| json!({"method": "POST", "url": url, "headers": {"x-word": "1"}, "body": "[\"ü\"]"});
+    let here = format!("http://here.test:{port}/a?b=c");
+    let seen = stage.call("send", send(&here)).await;
+    assert_eq!(seen.output, json!({"status": 200, "type": "text/event-stream", "body": "hello"}),);
+    let asked = server.asked().await;
+    assert_eq!((&*asked[0].target, &*asked[0].headers["x-word"]), ("/a?b=c", "1"));
+    assert_eq!((&asked[0].body, asked[0].headers.get("transfer-encoding")), (&json!(["ü"]), None));
+    for (url, said) in [
+        ("http://elsewhere.test/", "http://elsewhere.test/: the request is not granted"),
+        ("http://inner.test/", "http://inner.test/: the request is not granted"),
+        ("http://here.test:1/", "http://here.test:1/: ErrorCode::ConnectionRefused"),
+    ] {
+        let seen = stage.call("send", send(url)).await;
+        assert!(seen.output.as_str().is_some_and(|text| text.contains(said)), "{url}: {}", seen.output);
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! A turn in which the guest does what it is told.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lathe::config::Config;
@@ -14,8 +14,10 @@ use lathe_tests::guests::guest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A folder with a `lathe.toml`, its database, and the courier.
+/// A folder with a `lathe.toml`, its database, and a guest: the courier, unless it is told another one.
 pub(crate) struct Stage {
+    name: &'static str,
+    file: PathBuf,
     folder: TempDir,
     config: Config,
     loader: Loader,
@@ -23,7 +25,7 @@ pub(crate) struct Stage {
 
 /// What was to be seen of a turn.
 pub(crate) struct Seen {
-    /// What the tool answered: a list of `{"ok": …}` and `{"error": …}`; a text if it failed.
+    /// What the tool answered. Of the courier: a list of `{"ok": …}` and `{"error": …}`; a text if it failed.
     pub(crate) output: Value,
     /// The system prompt of the first request.
     pub(crate) system: String,
@@ -40,26 +42,41 @@ impl Stage {
     }
 
     pub(crate) fn with(grant: &str, change: impl FnOnce(Loader) -> Loader) -> Self {
+        Self::of("courier", guest("courier"), grant, change)
+    }
+
+    /// With another guest.
+    pub(crate) fn of(
+        name: &'static str,
+        file: PathBuf,
+        grant: &str,
+        change: impl FnOnce(Loader) -> Loader,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let text = format!("[extension.courier.grant]\n{grant}");
+        let text = format!("[extension.{name}.grant]\n{grant}");
         let config = Config::parse(&text, &folder.path().join("lathe.toml")).unwrap();
         let loader = Loader::new()
             .unwrap()
             .cache(std::env::temp_dir().join("lathe-tests-cache"))
             .settings(config.extension_settings());
-        Self { folder, config, loader: change(loader) }
+        Self { name, file, folder, config, loader: change(loader) }
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A turn in which the model calls the tool once with these deeds.
+    /// A turn in which the model calls the courier's tool once with these deeds.
     pub(crate) async fn turn(&self, deeds: Value) -> Seen {
-        let loaded = self.loader.load_files(vec![guest("courier")]).await;
+        self.call("act", json!({ "deeds": deeds })).await
+    }
+
+    /// A turn in which the model calls a tool of the guest once.
+    pub(crate) async fn call(&self, tool: &str, input: Value) -> Seen {
+        let loaded = self.loader.load_files(vec![self.file.clone()]).await;
         assert!(loaded.errors.is_empty(), "{:?}", loaded.errors);
         let store = Arc::new(SqliteStore::open(&self.config.database()).await.unwrap());
-        let call = json!({"id": "c", "name": "courier_act", "input": {"deeds": deeds}});
+        let call = json!({"id": "c", "name": format!("{}_{tool}", self.name), "input": input});
         let script = json!([{"toolCalls": [call]}, {"text": ["done"]}]);
         let model =
             Arc::new(ScriptedModel::new("scripted:test", Script::parse(&script.to_string()).unwrap()));
