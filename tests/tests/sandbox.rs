@@ -166,7 +166,10 @@ fn the_client_of_the_guests_crate_has_the_tests_answers() {
         Ok(json!({ "status": 201, "type": "application/json", "body": r#"{"made":true}"# }))
     );
     for (url, said) in [
-        ("https://api.test/other", "failed in the host: https://api.test/other: ErrorCode::ConnectionRefused"),
+        (
+            "https://api.test/other",
+            "failed in the host: https://api.test/other: ErrorCode::ConnectionRefused",
+        ),
         ("https://example.org/", "denied: https://example.org/: the request is not granted"),
         ("http://api.test/x?y", "denied: http://api.test/x?y: the request is not granted"),
     ] {
