@@ -71,7 +71,7 @@ fn run(args: &[&str], folder: &Path) -> (PathBuf, Ran) {
     let config = scripts.join("lathe.toml");
     // Another test may be reading it.
     if !std::fs::read_to_string(&config).is_ok_and(|there| there == CONFIG) {
-        let part = scripts.join(format!(".{}.toml", name));
+        let part = scripts.join(format!(".{name}.toml"));
         std::fs::write(&part, CONFIG).expect("it can be written");
         std::fs::rename(part, &config).expect("it can be put there");
     }

@@ -117,9 +117,13 @@ fn a_guest_that_panics_says_where() {
     let args = ["call", "extensions/rogue.wasm", "tool", "act", "--settings", r#"{"do": "panic"}"#];
     let ran = folder.lathe(&args);
     assert_eq!((ran.code, &*ran.out), (Some(1), ""), "{ran:?}");
-    for said in ["error: the extension \"rogue\", tool rogue_act: it trapped: ", "on purpose", "deliberate"] {
-        assert!(ran.err.contains(said), "{said}: {}", ran.err);
-    }
+    let mut lines = ran.err.lines();
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("error: the extension \"rogue\", tool rogue_act: it trapped: "), "{}", ran.err);
+    assert_eq!(
+        lines.next(),
+        Some("on purpose (wasm trap: wasm `unreachable` instruction executed), in rogue::deliberate")
+    );
     assert_eq!(ran.err.matches("on purpose").count(), 1, "it is told once: {}", ran.err);
     let args =
         ["call", "extensions/rogue.wasm", "hook", "onChunk", "--settings", r#"{"do": "panic"}"#, "--json"];
@@ -130,6 +134,29 @@ fn a_guest_that_panics_says_where() {
     assert!(
         all["backtrace"].as_array().unwrap().iter().any(|frame| frame.to_string().contains("deliberate"))
     );
+}
+
+#[test]
+fn a_guest_that_panics_in_a_turn_says_where() {
+    let folder = Folder::new().with(&["rogue"]);
+    folder.write("lathe.toml", "[extension.rogue.settings]\ndo = \"panic\"\n");
+    let script = json!([{"toolCalls": [{"id": "c", "name": "rogue_act", "input": {}}]}, {"text": ["done"]}]);
+    folder.write("script.json", script.to_string());
+    let run = ["run", "--model", "scripted:script.json", "go"];
+    let ran = folder.lathe(&run);
+    assert_eq!((ran.code, &*ran.out), (Some(0), "done\n"), "{ran:?}");
+    let told = ran.err.lines().find(|line| line.starts_with("rogue_act {} failed: ")).unwrap();
+    let start = "rogue_act {} failed: extension \"rogue\": it trapped: ";
+    let end = ": on purpose (wasm trap: wasm `unreachable` instruction executed), in rogue::deliberate";
+    assert!(told.starts_with(start) && told.ends_with(end), "{told}");
+    let logged = folder.lathe(&["ext", "logs", "rogue"]).out;
+    assert!(logged.contains("[host] the tool rogue_act failed: it trapped: "), "{logged}");
+    let ran = folder.lathe(&["run", "--data", "other", "--json", "--model", "scripted:script.json", "go"]);
+    let events = ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let cost = events.into_iter().find(|event| event["type"] == "tool-cost").unwrap();
+    assert_eq!((&cost["extension"], &cost["toolName"]), (&json!("rogue"), &json!("rogue_act")));
+    let error = cost["error"].as_str().unwrap();
+    assert!(error.contains("on purpose") && error.ends_with(", in rogue::deliberate"), "{error}");
 }
 
 #[test]

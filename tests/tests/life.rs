@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use lathe::TurnStream;
 use lathe::extensions::{Extension, ExtensionSettings, Folder, Limits, Loaded, Loader};
 use lathe::store::Store;
 use lathe::turn::{ToolState, UiMessage};
@@ -113,16 +114,34 @@ fn two_turns() -> Value {
     json!([call("w", "wait", &json!({})), add("1"), says("one"), add("2"), says("two")])
 }
 
+/// The first of two turns, at a tool that waits; `math_add` is called after it.
+struct Halfway {
+    farm: Farm,
+    /// Version 1 of `math`, with which the turn began.
+    old: Weak<Extension>,
+    house: House,
+    turn: TurnStream,
+    go: Arc<Notify>,
+}
+
+impl Halfway {
+    async fn reached() -> Self {
+        let mut farm = Farm::new();
+        farm.put("math", &math("1"));
+        let loaded = farm.good().await;
+        let old = Arc::downgrade(&loaded.extensions[0]);
+        let (begun, go, wait) = gate();
+        let house =
+            House::new(&two_turns(), |agent| agent.tool(wait.arc()).extensions(loaded.extensions)).await;
+        let turn = house.session().await.send("go").await.unwrap();
+        begun.notified().await;
+        Self { farm, old, house, turn, go }
+    }
+}
+
 #[tokio::test]
 async fn a_turn_ends_on_the_code_it_began_with_and_the_next_one_has_the_new() {
-    let mut farm = Farm::new();
-    farm.put("math", &math("1"));
-    let loaded = farm.good().await;
-    let old = Arc::downgrade(&loaded.extensions[0]);
-    let (begun, go, wait) = gate();
-    let house = House::new(&two_turns(), |agent| agent.tool(wait.arc()).extensions(loaded.extensions)).await;
-    let turn = house.session().await.send("go").await.unwrap();
-    begun.notified().await;
+    let Halfway { mut farm, old, house, turn, go } = Halfway::reached().await;
 
     farm.put("math", &math("2"));
     let loaded = farm.good().await;
@@ -143,14 +162,7 @@ async fn a_turn_ends_on_the_code_it_began_with_and_the_next_one_has_the_new() {
 
 #[tokio::test]
 async fn an_extension_that_is_removed_serves_the_turn_that_runs_and_none_after_it() {
-    let mut farm = Farm::new();
-    farm.put("math", &math("1"));
-    let loaded = farm.good().await;
-    let old = Arc::downgrade(&loaded.extensions[0]);
-    let (begun, go, wait) = gate();
-    let house = House::new(&two_turns(), |agent| agent.tool(wait.arc()).extensions(loaded.extensions)).await;
-    let turn = house.session().await.send("go").await.unwrap();
-    begun.notified().await;
+    let Halfway { mut farm, old, house, turn, go } = Halfway::reached().await;
 
     farm.remove("math");
     let loaded = farm.good().await;

@@ -13,6 +13,7 @@ use super::live::{Admission, Live, Plan};
 use crate::driver::{Arrival, ChatEvent, EventSender, RecoveryEvent, TurnEvent, TurnInput};
 use crate::hooks::{ChatRecoveryContext, ExhaustedContext, RecoveryHooks};
 use crate::recovery::{ChatRecovery, Incident, Interruption, Waiting, repair};
+use crate::session::RECENT_BYTES;
 use crate::store::{JournalChange, StoreError, TurnRecord, Unfinished};
 use crate::turn::{
     ExhaustedReason, RecoveryKind, SubmissionStatus, ToolPart, ToolState, Trigger, TurnStart, TurnStatus,
@@ -147,7 +148,7 @@ impl Live {
             let (status, error) = (TurnStatus::Error, error.map(str::to_owned));
             return Ok(Verdict::Over(Over { status, error, message: None }));
         };
-        let messages = self.messages().await?;
+        let messages = store.recent(name, RECENT_BYTES).await?;
         let left = Left::of(turn, &messages);
         let Some(budget) = &self.setup.recovery else {
             self.end(&left, DECLINED, events).await?;

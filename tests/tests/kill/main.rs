@@ -16,8 +16,10 @@ use anyhow::Context;
 use lathe_tests::mutation::Mutation;
 
 /// Where a process is killed: after it has said that it is there, a number of times.
-const POINTS: [&str; 6] =
-    ["point stream", "point tool", "point commit", "point compaction", "point recovery", "accepted"];
+const POINTS: [&str; 5] = ["point stream", "point tool", "point commit", "point compaction", "accepted"];
+
+/// A process that takes up what another one has left says so once, before it does.
+const RECOVERY: &str = "point recovery";
 
 /// Tasks that a process works on, if it lives.
 const TASKS: u32 = 4;
@@ -47,10 +49,14 @@ fn run() -> anyhow::Result<bool> {
         // The first dies in a turn, others perhaps while they take it up, the last one lives.
         let deaths = 1 + random.below(3);
         for death in 0..deaths {
-            let point = POINTS[random.below(if death == 0 { 4 } else { POINTS.len() })];
+            let (point, times, longest) = match POINTS.get(random.below(POINTS.len())) {
+                _ if death > 0 && random.below(2) == 0 => (RECOVERY, 1, 40_000),
+                Some(&"point stream") => ("point stream", 1 + random.below(40), 3_000),
+                Some(point) => (*point, 1 + random.below(3), 3_000),
+                None => (RECOVERY, 1, 3_000),
+            };
             let host = Host::start(folder.path(), &session, TASKS)?;
-            let times = 1 + random.below(if point == "point stream" { 40 } else { 3 });
-            let pause = Duration::from_micros(u64::try_from(random.below(3_000))?);
+            let pause = Duration::from_micros(u64::try_from(random.below(longest))?);
             let died = host.until(point, times, pause, &mut accepted)?;
             *killed.entry(died.unwrap_or("not at all")).or_default() += 1;
         }
