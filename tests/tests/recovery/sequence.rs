@@ -54,6 +54,14 @@ pub(crate) fn ready(case: &Value, side: &Value) -> Value {
         {
             run.sort_by_key(|event| event["toolCallId"].as_str().unwrap_or_default().to_owned());
         }
+        // The next turn may begin while the hooks hear of the end of the one before.
+        for place in 1..events.len() {
+            let mut at = place;
+            while at > 0 && events[at]["hook"] == "onChatResponse" && begins(&events[at - 1]) {
+                events.swap(at - 1, at);
+                at -= 1;
+            }
+        }
         *process = events.into();
     }
     // That there is a refusal counts, not its words.
@@ -68,6 +76,11 @@ pub(crate) fn ready(case: &Value, side: &Value) -> Value {
         rename(&mut ready[part], "", &known, &mut names);
     }
     ready
+}
+
+/// Whether an event is of a turn of which nothing has come yet.
+fn begins(event: &Value) -> bool {
+    event["hook"] == "beforeTurn" || event["hook"] == "beforeStep"
 }
 
 fn by_process(list: &Value) -> Value {
