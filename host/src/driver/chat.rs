@@ -124,7 +124,9 @@ pub struct RecoveryEvent {
 impl ChatEvent {
     /// Says it in the log, too.
     pub(crate) fn log(&self, session: &str) {
-        let text = serde_json::to_string(self).unwrap_or_default();
-        tracing::info!(target: "lathe::chat", session, "{text}");
+        if tracing::enabled!(target: "lathe::chat", tracing::Level::INFO) {
+            let text = serde_json::to_string(self).unwrap_or_default();
+            tracing::info!(target: "lathe::chat", session, "{text}");
+        }
     }
 }

@@ -69,7 +69,7 @@ pub enum Effect {
     BeforeTurn,
     /// Call the `before_step` hooks; answered by [`Outcome::StepConfigured`].
     BeforeStep,
-    /// Ask the model [`TurnMachine::model_call`]; answered by [`Outcome::ModelAnswered`] or [`Outcome::ModelFailed`].
+    /// Ask the model [`TurnMachine::model_call`](super::TurnMachine::model_call); answered by [`Outcome::ModelAnswered`] or [`Outcome::ModelFailed`].
     CallModel,
     /// Check a tool call's input against its schema; answered by [`Outcome::InputChecked`].
     CheckInput {
@@ -91,7 +91,7 @@ pub enum Effect {
     RunTools(Vec<ToolRun>),
     /// Call the `after_tool_call` hooks; answered by [`Outcome::ToolReviewed`].
     AfterToolCall(Box<ToolRecord>),
-    /// Call the `on_step_finish` hooks for the last of [`TurnMachine::steps`]; answered by [`Outcome::StepFinished`].
+    /// Call the `on_step_finish` hooks for the last of [`TurnMachine::steps`](super::TurnMachine::steps); answered by [`Outcome::StepFinished`].
     FinishStep,
     /// Call the `prepare_next_step` hooks, after the last step too; answered by [`Outcome::NextStepPrepared`].
     PrepareNextStep,
@@ -103,7 +103,7 @@ pub enum Effect {
     TakeFollowUps,
     /// Store the results of approved calls with the calls; answered by [`Outcome::Stored`].
     StoreApproved(Vec<ToolRecord>),
-    /// Store [`TurnMachine::stored_messages`], at the end and before waiting messages are answered; answered by
+    /// Store [`TurnMachine::stored_messages`](super::TurnMachine::stored_messages), at the end and before waiting messages are answered; answered by
     /// [`Outcome::Stored`].
     Store,
     /// Tell the hooks how it ended; answered by [`Outcome::Told`].

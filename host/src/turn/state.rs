@@ -13,7 +13,7 @@ impl TurnMachine {
         &self.start
     }
 
-    /// What it works with; empty before [`Outcome::Assembled`].
+    /// What it works with; empty before [`Outcome::Assembled`](super::Outcome::Assembled).
     #[must_use]
     pub fn assembly(&self) -> &Assembly {
         &self.assembly

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Json, JsonObject, ProviderMetadata, ResultOutput, ToolCall, ToolOutput};
 
-/// A tool call in a [`UiMessage`]: `{"type": "tool-<name>", …}`.
+/// A tool call in a [`UiMessage`](super::UiMessage): `{"type": "tool-<name>", …}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolPart {
     /// The tool's full name.
