@@ -109,6 +109,7 @@ impl From<StoreError> for Problem {
                 "`lathe doctor` looks the database over; --data DIR keeps everything in another folder"
             }
             StoreError::Taken(_) => "`lathe sessions list` shows the names",
+            StoreError::Held { .. } => "end that process, or use another session with --session NAME",
             _ => "--data DIR keeps everything in another folder",
         };
         Self::new(error.to_string()).hint(hint)
@@ -123,6 +124,10 @@ impl From<BuildError> for Problem {
 
 impl From<SessionError> for Problem {
     fn from(error: SessionError) -> Self {
-        Self::new(error.to_string()).hint("a name such as `work` will do")
+        match error {
+            SessionError::Name(_) => Self::new(error.to_string()).hint("a name such as `work` will do"),
+            SessionError::Store(error) => error.into(),
+            SessionError::Hook(_) | SessionError::InUse(_) => Self::new(error.to_string()),
+        }
     }
 }

@@ -364,9 +364,7 @@ pub enum StoreError {
         parent: String,
     },
     /// Another process has the session.
-    #[error(
-        "session \"{session}\" is in use by another process ({holder}); end that one, or use another session"
-    )]
+    #[error("session \"{session}\" is in use by another process ({holder})")]
     Held {
         /// Which.
         session: String,
