@@ -46,7 +46,14 @@ pub(super) struct Live {
     /// The turn that takes up an interrupted one, until somebody wants to see it.
     pub(super) recovery: Mutex<Option<TurnStream>>,
     /// The turns that run or wait, by their ids.
-    running: Mutex<HashMap<String, CancellationToken>>,
+    running: Mutex<HashMap<String, Running>>,
+}
+
+/// A turn that runs or waits, with all that take it up.
+struct Running {
+    /// The id of the one that was asked for.
+    asked_for: String,
+    cancel: CancellationToken,
 }
 
 /// What a task is doing on behalf of a session; tools and hooks of a turn run in its task.
@@ -73,13 +80,15 @@ pub(super) enum Plan {
 /// What is known of a turn before it is due.
 pub(super) struct Admission {
     pub(super) request_id: String,
+    /// The id by which clients know the turn that this one takes up.
+    pub(super) known_as: Option<String>,
     pub(super) trigger: Trigger,
     pub(super) continuation: bool,
 }
 
 impl Admission {
     pub(super) fn new(trigger: Trigger) -> Self {
-        Self { request_id: Uuid::now_v7().to_string(), trigger, continuation: false }
+        Self { request_id: Uuid::now_v7().to_string(), known_as: None, trigger, continuation: false }
     }
 
     pub(super) fn continuing(trigger: Trigger) -> Self {
@@ -145,12 +154,12 @@ impl Live {
 
     /// Cancels a turn that runs or waits; false if there is none of that id.
     pub(super) fn cancel(&self, request_id: &str) -> bool {
-        self.running.lock().get(request_id).map(CancellationToken::cancel).is_some()
+        self.running.lock().get(request_id).map(|turn| turn.cancel.cancel()).is_some()
     }
 
     /// Cancels all turns.
     pub(super) fn cancel_all(&self) {
-        self.running.lock().values().for_each(CancellationToken::cancel);
+        self.running.lock().values().for_each(|turn| turn.cancel.cancel());
     }
 
     /// What the journal says of a turn that is asked for.
@@ -209,7 +218,12 @@ impl Live {
         let (done, result) = oneshot::channel();
         let cancel = CancellationToken::new();
         let request_id = admission.request_id.clone();
-        self.running.lock().insert(request_id.clone(), cancel.clone());
+        {
+            let mut running = self.running.lock();
+            for id in admission.known_as.iter().chain([&request_id]) {
+                running.insert(id.clone(), Running { asked_for: request_id.clone(), cancel: cancel.clone() });
+            }
+        }
         let sender = EventSender {
             request_id: request_id.clone(),
             name: self.conversation.name.clone(),
@@ -284,7 +298,8 @@ impl Live {
                 },
             };
             let TurnStart { request_id, trigger, continuation, .. } = input.start.clone();
-            self.running.lock().insert(request_id.clone(), cancel.clone());
+            let running = Running { asked_for: asked_for.to_owned(), cancel: cancel.clone() };
+            self.running.lock().insert(request_id.clone(), running);
             self.tell(SessionEvent::TurnStarted { request_id: request_id.clone(), trigger, continuation });
             let events = EventSender { request_id: request_id.clone(), ..events.clone() };
             events.chat(ChatEvent::TurnStart { request_id: request_id.clone(), trigger, continuation });
@@ -304,10 +319,6 @@ impl Live {
                 }
                 return Ok(ended);
             };
-            // The one that was asked for can be cancelled until the last that takes it up is over.
-            if request_id != asked_for {
-                self.running.lock().remove(&request_id);
-            }
             self.tell(SessionEvent::TurnEnded {
                 request_id: request_id.clone(),
                 status: TurnStatus::Interrupted,
@@ -340,11 +351,7 @@ impl Live {
 
     /// `last` is the turn that was last at work, the one asked for or another that took it up.
     fn ended(self: Arc<Self>, last: &str, result: TurnResult, done: oneshot::Sender<TurnResult>) {
-        {
-            let mut running = self.running.lock();
-            running.remove(&result.request_id);
-            running.remove(last);
-        }
+        self.running.lock().retain(|_, turn| turn.asked_for != result.request_id);
         self.tell(SessionEvent::TurnEnded {
             request_id: last.to_owned(),
             status: result.status,

@@ -96,6 +96,7 @@ impl Live {
                 let start = &turn.record.start;
                 let admission = Admission {
                     request_id: start.request_id.clone(),
+                    known_as: Some(turn.record.root_request_id.clone()),
                     trigger: start.trigger,
                     continuation: start.continuation,
                 };
