@@ -40,7 +40,7 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// If somebody holds it, there is no such session, or the name is taken or not usable.
+    /// If somebody holds it, in this process or another one, there is no such session, or the name is taken or not usable.
     pub async fn rename(&self, session: &str, name: &str) -> Result<(), SessionError> {
         Self::check_name(name)?;
         if self.live(session).is_some() || self.live(name).is_some() {
@@ -53,7 +53,7 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// If a turn of it runs or waits, or the store fails.
+    /// If a turn of it runs or waits, another process holds it, or the store fails.
     pub async fn delete(&self, session: &str) -> Result<bool, SessionError> {
         if self.live(session).is_some_and(|live| live.turns.is_busy()) {
             return Err(SessionError::InUse(session.to_owned()));

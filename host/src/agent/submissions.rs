@@ -188,6 +188,10 @@ impl Live {
                     self.tell_status(id, Pending, None).await;
                     continue;
                 }
+                // This host cannot read it: it would never be done with.
+                Error => {
+                    store.set_submission(name, id, &[Error], Error, next.error.clone()).await?;
+                }
                 // An earlier process has begun it: its turn is being taken up, or nobody knows how it ended.
                 Running => {
                     let left = store.unfinished(name).await?;

@@ -95,17 +95,17 @@ impl Incident {
     pub fn interrupted(&mut self, why: Interruption, progress: bool, work: u64, now: u64) {
         let first = self.attempt == 0;
         match why {
-            Interruption::Killed => self.interrupted += 1,
-            Interruption::Stalled | Interruption::Failed => self.failures += 1,
+            Interruption::Killed => self.interrupted = self.interrupted.saturating_add(1),
+            Interruption::Stalled | Interruption::Failed => self.failures = self.failures.saturating_add(1),
         }
         if first || progress {
             self.attempt = 1;
         } else if now.saturating_sub(self.attempt_at) > SAME_ATTEMPT_MS {
-            self.attempt += 1;
+            self.attempt = self.attempt.saturating_add(1);
         }
         // What came before the first interruption is not the recovery's.
         if !first {
-            self.work += work;
+            self.work = self.work.saturating_add(work);
         }
         if progress {
             self.progress_at = now;
@@ -137,7 +137,7 @@ impl Incident {
     /// Which attempt this is, whatever it is counted as: from the second one on the hooks are asked whether to go on.
     #[must_use]
     pub fn is_repeated(&self) -> bool {
-        self.interrupted + self.failures > 1
+        self.interrupted.saturating_add(self.failures) > 1
     }
 
     /// How long the next attempt waits, in milliseconds.

@@ -55,25 +55,33 @@ impl Holder {
     /// Takes a session, also from a process that is dead.
     pub(super) fn take(&self, connection: &Connection, session: &str) -> Result<(), StoreError> {
         let (session_id, _) = messages::place(connection, session)?;
-        let holder: Option<String> = connection
-            .prepare_cached("SELECT holder FROM sessions WHERE id = ?")?
-            .query_row([session_id], |row| row.get(0))
-            .optional()?
-            .flatten();
-        match holder {
-            Some(holder) if holder == self.name => {}
-            Some(holder) if is_locked(&self.folder.join(&holder)) => {
-                let holder = holder.rsplit_once(' ').map_or(&*holder, |(process, _)| process).to_owned();
-                return Err(StoreError::Held { session: session.to_owned(), holder });
-            }
-            _ => {
-                connection
-                    .prepare_cached("UPDATE sessions SET holder = ? WHERE id = ?")?
-                    .execute((&self.name, session_id))?;
-            }
+        if self.may_change(connection, session)?.as_ref() != Some(&self.name) {
+            connection
+                .prepare_cached("UPDATE sessions SET holder = ? WHERE id = ?")?
+                .execute((&self.name, session_id))?;
         }
         *self.held.lock().entry(session.to_owned()).or_default() += 1;
         Ok(())
+    }
+
+    /// Refuses a session that another living process has. Returns the holder that is noted.
+    pub(super) fn may_change(
+        &self,
+        connection: &Connection,
+        session: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let holder: Option<String> = connection
+            .prepare_cached("SELECT holder FROM sessions WHERE name = ?")?
+            .query_row([session], |row| row.get(0))
+            .optional()?
+            .flatten();
+        match holder {
+            Some(holder) if holder != self.name && is_locked(&self.folder.join(&holder)) => {
+                let holder = holder.rsplit_once(' ').map_or(&*holder, |(process, _)| process).to_owned();
+                Err(StoreError::Held { session: session.to_owned(), holder })
+            }
+            holder => Ok(holder),
+        }
     }
 
     /// Lets go of a session.

@@ -199,10 +199,14 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     ///
-    /// If there is no such session, or the name is taken.
+    /// If there is no such session, another process that lives has it, or the name is taken.
     async fn rename(&self, session: &str, name: &str) -> Result<(), StoreError>;
 
     /// Deletes a session with all that belongs to it; false if there was none.
+    ///
+    /// # Errors
+    ///
+    /// If another process that lives has it.
     async fn delete(&self, session: &str) -> Result<bool, StoreError>;
 
     /// All messages of a session with their branches, and its summaries.

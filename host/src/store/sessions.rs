@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 
 use super::StoreError;
+use super::holder::Holder;
 
 /// What a list says of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -64,8 +65,14 @@ pub(super) fn create(connection: &Connection, session: &str) -> Result<i64, Stor
     Ok(connection.prepare_cached("INSERT INTO sessions (name) VALUES (?)")?.insert([session])?)
 }
 
-pub(super) fn rename(connection: &Connection, session: &str, name: &str) -> Result<(), StoreError> {
+pub(super) fn rename(
+    connection: &Connection,
+    holder: &Holder,
+    session: &str,
+    name: &str,
+) -> Result<(), StoreError> {
     let session_id = known(connection, session)?;
+    holder.may_change(connection, session)?;
     if session == name {
         return Ok(());
     }
@@ -77,7 +84,8 @@ pub(super) fn rename(connection: &Connection, session: &str, name: &str) -> Resu
     Ok(())
 }
 
-pub(super) fn delete(connection: &Connection, session: &str) -> Result<bool, StoreError> {
+pub(super) fn delete(connection: &Connection, holder: &Holder, session: &str) -> Result<bool, StoreError> {
+    holder.may_change(connection, session)?;
     connection.execute("DELETE FROM context_blocks WHERE session = ?", [session])?;
     Ok(connection.execute("DELETE FROM sessions WHERE name = ?", [session])? > 0)
 }

@@ -315,13 +315,13 @@ impl Store for SqliteStore {
     }
 
     async fn rename(&self, session: &str, name: &str) -> Result<(), StoreError> {
-        let (session, name) = (session.to_owned(), name.to_owned());
-        self.worker.write(move |connection| sessions::rename(connection, &session, &name)).await
+        let (session, name, holder) = (session.to_owned(), name.to_owned(), self.holder.clone());
+        self.worker.write(move |connection| sessions::rename(connection, &holder, &session, &name)).await
     }
 
     async fn delete(&self, session: &str) -> Result<bool, StoreError> {
-        let session = session.to_owned();
-        self.worker.write(move |connection| sessions::delete(connection, &session)).await
+        let (session, holder) = (session.to_owned(), self.holder.clone());
+        self.worker.write(move |connection| sessions::delete(connection, &holder, &session)).await
     }
 
     async fn export(&self, session: &str) -> Result<Vec<Entry>, StoreError> {

@@ -28,9 +28,9 @@ pub(in crate::cli) enum SessionsCommand {
     /// Copies a session into a new one: its conversation, or what of it leads to a message.
     #[command(after_help = FORK_EXAMPLES)]
     Fork(ForkArgs),
-    /// Gives a session another name. No host should be using it.
+    /// Gives a session another name. No host may be using it.
     Rename(RenameArgs),
-    /// Deletes a session with all that belongs to it.
+    /// Deletes a session with all that belongs to it. No host may be using it.
     Delete(OneArgs),
     /// Writes all of a session as JSON, one message a line with the id of the one that it answers, then its summaries.
     #[command(after_help = EXPORT_EXAMPLES)]
