@@ -179,6 +179,7 @@ impl Live {
             merge: self.concurrency == Concurrency::Merge,
             client_tools: Vec::new(),
             base_parts: 0,
+            ran: Vec::new(),
             stash: None,
         }
     }
@@ -202,6 +203,7 @@ impl Live {
             active,
             arrival,
             base_parts: 0,
+            ran: Vec::new(),
             parent: None,
             merge: false,
             client_tools,

@@ -51,7 +51,8 @@ struct Left {
 
 impl Left {
     fn of(turn: Unfinished, messages: &[UiMessage]) -> Self {
-        let Unfinished { record, chunks, work, created_at, .. } = turn;
+        let Unfinished { mut record, chunks, ran, work, created_at, .. } = turn;
+        record.ran.extend(ran);
         let id = &record.start.message_id;
         let stored = messages.iter().rev().find(|message| message.id == *id);
         let mut parts: Vec<UiPart> = stored
@@ -84,7 +85,8 @@ impl Left {
     fn holds_results(&self) -> bool {
         let base = self.message.parts.len() - self.new_parts;
         let new = self.message.parts.iter().skip(base);
-        new.clone().any(|part| matches!(part, UiPart::Tool(tool) if tool.state.is_settled()))
+        let settled = |part| matches!(part, &UiPart::Tool(ref tool) if tool.state.is_settled());
+        !self.record.ran.is_empty() || new.clone().any(settled)
     }
 }
 
@@ -127,6 +129,7 @@ impl Live {
             root_request_id,
             arrival: Arrival::Stored(Vec::new()),
             base_parts: 0,
+            ran: Vec::new(),
             parent,
             merge,
             client_tools,
@@ -356,12 +359,13 @@ impl Recovery<'_> {
         messages: &[UiMessage],
     ) -> Result<Verdict, StoreError> {
         let terminal_message = &self.budget.terminal_message;
-        self.live.end(&self.left, terminal_message, self.events).await?;
-        self.forget().await?;
         let recovery = self.context(text, messages);
+        // Before the end is stored: whoever waits for a submission's end hears of it after the hooks.
         RecoveryHooks(self.live.setup.hooks.clone())
             .exhausted(&ExhaustedContext { recovery, reason, terminal_message })
             .await;
+        self.live.end(&self.left, terminal_message, self.events).await?;
+        self.forget().await?;
         self.events.chat(ChatEvent::RecoveryExhausted { recovery: self.event(), reason });
         Ok(self.left.over(TurnStatus::Error, Some(terminal_message)))
     }
@@ -406,7 +410,8 @@ impl Recovery<'_> {
 
     /// The turn that takes it up.
     fn input(&self) -> TurnInput {
-        let TurnRecord { start, root_request_id, parent, merge, client_tools, .. } = self.left.record.clone();
+        let TurnRecord { start, root_request_id, parent, merge, client_tools, ran, .. } =
+            self.left.record.clone();
         let request_id = Uuid::now_v7().to_string();
         let takes_up = start.request_id.clone();
         let stored = !self.left.message.parts.is_empty();
@@ -428,6 +433,7 @@ impl Recovery<'_> {
             takes_up,
             arrival: Arrival::Stored(Vec::new()),
             base_parts: self.left.message.parts.len(),
+            ran,
             parent: parent.filter(|_| !stored),
             merge,
             client_tools,

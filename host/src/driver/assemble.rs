@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{Arrival, MessageQueue, TranscriptEvent, TurnDriver, TurnEvent, TurnInput};
+use super::{Arrival, ChatEvent, MessageQueue, TranscriptEvent, TurnDriver, TurnEvent, TurnInput};
 use crate::recovery;
 use crate::session::RECENT_BYTES;
 use crate::store::{JournalChange, StoreError, TurnRecord};
@@ -43,9 +43,15 @@ impl TurnDriver {
         if let Err(error) = self.repair(&mut history).await {
             return Outcome::NotStored(error.to_string());
         }
+        let own = history.iter().rposition(|message| message.id == self.input.start.message_id);
+        if let Some(own) = own {
+            // The turn goes on in a stored answer: what was said after it is for the turns that come.
+            history.truncate(own + 1);
+        }
+        let parts = own.and(history.last()).map(|message| message.parts.clone()).unwrap_or_default();
         let approved = self.approved(&history);
         // Approved calls come first; whoever steers is heard after them.
-        if approved.is_empty() {
+        if approved.is_empty() && own.is_none() {
             let taken = self.waiting_at_start(&history);
             if let Err(error) = self.put_all(&taken).await {
                 return Outcome::NotStored(error.to_string());
@@ -56,8 +62,6 @@ impl TurnDriver {
             history.extend(taken.iter().cloned());
             new.extend(taken);
         }
-        let own = |message: &&UiMessage| message.id == self.input.start.message_id;
-        let parts = history.last().filter(own).map(|message| message.parts.clone()).unwrap_or_default();
         truncate_older(&mut history);
         let mut messages: Vec<ModelMessage> = history.iter().flat_map(UiMessage::to_model).collect();
         if self.input.merge {
@@ -86,12 +90,14 @@ impl TurnDriver {
             parts,
             reserve: definitions(self.setup.reserve.definitions()),
             approved,
+            ran: self.input.ran.clone(),
         }))
     }
 
     /// What the journal says of the turn.
     pub(super) fn record(&self) -> TurnRecord {
-        let TurnInput { start, root_request_id, parent, merge, client_tools, base_parts, .. } = &self.input;
+        let TurnInput { start, root_request_id, parent, merge, client_tools, base_parts, ran, .. } =
+            &self.input;
         let mut record = TurnRecord {
             start: start.clone(),
             root_request_id: root_request_id.clone(),
@@ -99,6 +105,7 @@ impl TurnDriver {
             merge: *merge,
             client_tools: client_tools.clone(),
             base_parts: *base_parts,
+            ran: ran.clone(),
             stash: self.stash.get(),
         };
         // Messages were taken up: what comes now is the answer to them.
@@ -106,6 +113,7 @@ impl TurnDriver {
             record.start.message_id.clone_from(&taken.message_id);
             record.parent = None;
             record.base_parts = 0;
+            record.ran.clear();
         }
         record
     }
@@ -117,24 +125,29 @@ impl TurnDriver {
     /// Gives every call of the conversation a result that nobody else will (`think.md` §4.6).
     async fn repair(&self, history: &mut [UiMessage]) -> Result<(), StoreError> {
         let runs_again = |tool: &ToolPart| self.runs_again(tool);
-        for place in recovery::repair(history, runs_again, |part| self.dispatcher.repair(part)) {
-            let Some(message) = history.get(place) else { continue };
+        let places = recovery::repair(history, runs_again, |part| self.dispatcher.repair(part));
+        for message in places.iter().filter_map(|place| history.get(*place)) {
             self.setup.store.put(&self.conversation.name, message, None).await?;
             let message = message.clone();
             self.events.send(TurnEvent::Transcript(TranscriptEvent::MessageUpdated { message }));
         }
+        if !places.is_empty() {
+            let request_id = self.input.start.request_id.clone();
+            self.events.chat(ChatEvent::TranscriptRepaired { request_id, messages: places.len() });
+        }
         Ok(())
     }
 
-    /// Whether the turn takes up an interrupted one and may make the call once more.
+    /// Whether the turn takes up an interrupted one and may make the call once more, or knows what came of it.
     fn runs_again(&self, tool: &ToolPart) -> bool {
+        let known = self.input.ran.iter().any(|call| call.tool_call_id == tool.tool_call_id);
         let safe = || {
             let tool = self.input.active.all_tools.get(&tool.tool_name);
             tool.is_some_and(|tool| tool.definition().replay == Replay::Safe)
         };
         self.input.start.trigger == Trigger::RecoveryContinue
             && tool.state == ToolState::InputAvailable
-            && safe()
+            && (known || safe())
     }
 
     async fn put_all(&self, messages: &[UiMessage]) -> Result<(), StoreError> {

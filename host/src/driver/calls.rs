@@ -11,7 +11,9 @@ use super::{TurnDriver, tools};
 use crate::hooks::{HookError, ToolCallContext, ToolResultContext};
 use crate::store::StoreError;
 use crate::tools::CallContext;
-use crate::turn::{Answer, Chunk, Json, Outcome, ToolCall, ToolOutput, ToolRecord, ToolRun, ToolState};
+use crate::turn::{
+    Answer, Chunk, Json, Outcome, RanCall, ToolCall, ToolOutput, ToolRecord, ToolRun, ToolState,
+};
 
 impl TurnDriver {
     pub(super) async fn before_tool_call(&mut self, call: ToolCall, input: Json) -> Outcome {
@@ -108,6 +110,9 @@ impl TurnDriver {
                 if let Err(error) = self.show_progress(&names, id, output).await {
                     return Some(Outcome::Failed(error.to_string()));
                 }
+            }
+            if let Outcome::ToolRan { tool_call_id, ran } = &ran {
+                self.journal.ran(&RanCall { tool_call_id: tool_call_id.clone(), ran: ran.clone() });
             }
             self.apply(ran);
         }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::Active;
-use crate::turn::{ToolDefinition, TurnStart, UiMessage};
+use crate::turn::{RanCall, ToolDefinition, TurnStart, UiMessage};
 
 /// What one turn begins with.
 pub(crate) struct TurnInput {
@@ -15,6 +15,8 @@ pub(crate) struct TurnInput {
     pub(crate) takes_up: String,
     /// Parts that the stored answer has already, where the turn goes on in it.
     pub(crate) base_parts: usize,
+    /// Calls of that answer that an interrupted turn has run, and whose results no hook has seen.
+    pub(crate) ran: Vec<RanCall>,
     /// The message that the answer is for, if it is not the last one: an answer is made again, as a sibling.
     pub(crate) parent: Option<String>,
     /// The user's messages at the end are shown to the model as one.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde::Serialize;
 use tokio::sync::Notify;
 
 use crate::store::{JournalChange, Store, StoreError};
-use crate::turn::{Chunk, UiMessage};
+use crate::turn::{Chunk, RanCall, UiMessage};
 
 /// How long what was shown may wait to be stored: 50 ms. With the write it is there 100 ms after it was shown.
 const WAIT: Duration = Duration::from_millis(50);
@@ -66,14 +67,23 @@ impl Journal {
 
     /// Takes a part of the stream.
     pub(super) fn push(&self, chunk: &Chunk) {
+        self.line(chunk);
+    }
+
+    /// Takes the result of a tool, before any hook has seen it.
+    pub(super) fn ran(&self, call: &RanCall) {
+        self.line(call);
+    }
+
+    fn line(&self, line: &impl Serialize) {
         let mut waiting = self.shared.waiting.lock();
         let first = waiting.is_empty();
-        match serde_json::to_string(chunk) {
+        match serde_json::to_string(line) {
             Ok(line) => {
                 waiting.push_str(&line);
                 waiting.push('\n');
             }
-            Err(error) => tracing::error!("a chunk cannot be written as JSON: {error}"),
+            Err(error) => tracing::error!("a part of a turn cannot be written as JSON: {error}"),
         }
         drop(waiting);
         if first {

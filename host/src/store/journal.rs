@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::{StoreError, messages, submissions};
-use crate::turn::{Chunk, Json, SubmissionStatus, ToolDefinition, TurnStart, UiMessage};
+use crate::turn::{Chunk, Json, RanCall, SubmissionStatus, ToolDefinition, TurnStart, UiMessage};
 
 /// What comes within so long of the last unit of work is the same unit: 5 s (`think.md` §4.3).
 const UNIT_MS: i64 = 5_000;
@@ -29,6 +29,9 @@ pub struct TurnRecord {
     /// Parts that the answer had before the turn.
     #[serde(default)]
     pub base_parts: usize,
+    /// Calls of the answer that an interrupted turn has run, and whose results no hook has seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<RanCall>,
     /// What a hook keeps for the recovery.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stash: Option<Json>,
@@ -43,6 +46,8 @@ pub struct Unfinished {
     pub begun: bool,
     /// What its stream has shown, as far as it is stored.
     pub chunks: Vec<Chunk>,
+    /// Its calls that have run, whether or not the stream has shown their results.
+    pub ran: Vec<RanCall>,
     /// Spans of 5 s in which something came.
     pub work: u64,
     /// When it was admitted, in milliseconds since 1970.
@@ -178,8 +183,8 @@ pub(super) fn unfinished(connection: &Connection, session: &str) -> Result<Vec<U
         let (number, body, begun, work, created_at) = row?;
         match serde_json::from_str(&body) {
             Ok(record) => {
-                let chunks = chunks(connection, number)?;
-                turns.push(Unfinished { record, begun, chunks, work, created_at });
+                let (chunks, ran) = stream(connection, number)?;
+                turns.push(Unfinished { record, begun, chunks, ran, work, created_at });
             }
             Err(error) => {
                 tracing::error!(session, "an interrupted turn cannot be read and is left alone: {error}");
@@ -190,23 +195,32 @@ pub(super) fn unfinished(connection: &Connection, session: &str) -> Result<Vec<U
 }
 
 /// What is readable of a stream, up to the first line that is not.
-fn chunks(connection: &Connection, turn: i64) -> Result<Vec<Chunk>, StoreError> {
+fn stream(connection: &Connection, turn: i64) -> Result<(Vec<Chunk>, Vec<RanCall>), StoreError> {
     let mut statement =
         connection.prepare_cached("SELECT chunks FROM turn_chunks WHERE turn_number = ? ORDER BY pack")?;
     let packs = statement.query_map([turn], |row| row.get::<_, String>(0))?;
-    let mut chunks = Vec::new();
+    let (mut chunks, mut ran) = (Vec::new(), Vec::new());
     for pack in packs {
         for line in pack?.lines() {
             match serde_json::from_str(line) {
-                Ok(chunk) => chunks.push(chunk),
+                Ok(Line::Chunk(chunk)) => chunks.push(chunk),
+                Ok(Line::Ran(call)) => ran.push(call),
                 Err(error) => {
                     tracing::error!("the stream of an interrupted turn cannot be read to its end: {error}");
-                    return Ok(chunks);
+                    return Ok((chunks, ran));
                 }
             }
         }
     }
-    Ok(chunks)
+    Ok((chunks, ran))
+}
+
+/// A line of a pack.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Ran(RanCall),
+    Chunk(Chunk),
 }
 
 /// The sessions that have turns or submissions to be taken up.

@@ -64,8 +64,19 @@ pub struct ToolRun {
     pub input: Json,
 }
 
+/// A call whose tool has run and whose result no hook has seen yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RanCall {
+    /// The call.
+    pub tool_call_id: String,
+    /// What came of it.
+    pub ran: ToolRan,
+}
+
 /// What came of a [`ToolRun`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolRan {
     /// What the tool answered.
     pub output: ToolOutput,
@@ -78,11 +89,19 @@ pub struct ToolRan {
 }
 
 impl Batch {
-    /// Calls of an earlier turn that a person has approved since: they are not asked about again.
-    pub(super) fn approved(calls: Vec<ToolCall>, offered: &[ToolDefinition]) -> Self {
+    /// Calls of an earlier turn that a person has approved since: they are not asked about again. Those that have run
+    /// already do not run again: the hooks are still to see their results.
+    pub(super) fn approved(calls: Vec<ToolCall>, ran: Vec<RanCall>, offered: &[ToolDefinition]) -> Self {
         let offered: Vec<ToolDefinition> =
             offered.iter().map(|tool| ToolDefinition { needs_approval: false, ..tool.clone() }).collect();
-        Self::new(calls, &offered, FinishReason::ToolCalls)
+        let mut batch = Self::new(calls, &offered, FinishReason::ToolCalls);
+        for RanCall { tool_call_id, ran } in ran {
+            if let Some(call) = batch.find(&tool_call_id) {
+                call.stage = Stage::Ready;
+            }
+            batch.ran(&tool_call_id, ran);
+        }
+        batch
     }
 
     /// `offered` are the tools that the model could see in this step.

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, ChatStage, InvalidInput, Json, ModelMessage, Provenance, StepConfig, StepUpdate, ToolCall,
-    ToolDecision, ToolDefinition, ToolError, ToolOverride, ToolRan, ToolRecord, ToolRun, Trigger, TurnConfig,
-    UiMessage, UiPart,
+    Answer, ChatStage, InvalidInput, Json, ModelMessage, Provenance, RanCall, StepConfig, StepUpdate,
+    ToolCall, ToolDecision, ToolDefinition, ToolError, ToolOverride, ToolRan, ToolRecord, ToolRun, Trigger,
+    TurnConfig, UiMessage, UiPart,
 };
 
 /// What is known of a turn before it begins.
@@ -48,6 +48,9 @@ pub struct Assembly {
     /// Calls of the last answer that a person has approved since: they run before anything else (`think.md` §1.6).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approved: Vec<ToolCall>,
+    /// Those of them that an interrupted turn has run already.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<RanCall>,
 }
 
 /// Messages of the user that were waiting and are taken up between two steps (`or-agent.md` §1.3).

@@ -208,7 +208,8 @@ impl TurnMachine {
                 self.phase = if approved.is_empty() || !self.approved.is_empty() {
                     Phase::BeforeTurn
                 } else {
-                    Phase::Approved(Batch::approved(approved, &self.assembly.tools))
+                    let ran = std::mem::take(&mut self.assembly.ran);
+                    Phase::Approved(Batch::approved(approved, ran, &self.assembly.tools))
                 };
                 true
             }

@@ -33,7 +33,7 @@ mod truncate;
 mod usage;
 
 pub use answer::{Answer, AnswerPart};
-pub use batch::{ToolRan, ToolRun};
+pub use batch::{RanCall, ToolRan, ToolRun};
 pub use call::{
     CallOutcome, InvalidInput, Replay, ToolCall, ToolDefinition, ToolError, ToolOutput, ToolRecord,
 };
