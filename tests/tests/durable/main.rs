@@ -3,11 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod budgets;
 mod holders;
 mod later;
 mod room;
 mod rows;
 mod torn;
+mod witness;
 
 use std::path::Path;
 use std::process::Stdio;
