@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod behaviours;
 mod budgets;
+mod events;
 mod holders;
 mod later;
 mod room;

@@ -12,6 +12,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+/// What a hook was told, one call after the other.
+type Told<T> = Arc<Mutex<Vec<T>>>;
+
 /// What a hook does when it is asked.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) enum Mood {
@@ -23,6 +26,7 @@ pub(super) enum Mood {
 }
 
 impl Mood {
+    #[allow(clippy::panic, reason = "that is what is tried")]
     fn answer(self) -> HookResult<bool> {
         match self {
             Self::Yes => Ok(true),
@@ -45,16 +49,17 @@ pub(super) struct Witness {
     /// What an interrupted call becomes.
     pub(super) repaired: Option<Value>,
     /// When turns began.
-    pub(super) begun: Arc<Mutex<Vec<Instant>>>,
+    pub(super) begun: Told<Instant>,
     /// What `on_chat_recovery` was told: attempt, text, stash.
-    pub(super) asked: Arc<Mutex<Vec<(u32, String, Option<Value>)>>>,
+    pub(super) asked: Told<(u32, String, Option<Value>)>,
     /// How often `should_keep_recovering` was asked.
     pub(super) kept: Arc<Mutex<u32>>,
     /// What `on_exhausted` was told: reason, attempt, text, message.
-    pub(super) given_up: Arc<Mutex<Vec<(ExhaustedReason, u32, String, String)>>>,
+    pub(super) given_up: Told<(ExhaustedReason, u32, String, String)>,
     /// What `on_chat_error` was told: class and text.
-    pub(super) errors: Arc<Mutex<Vec<(Option<ErrorClass>, String)>>>,
-    pub(super) statuses: Arc<Mutex<Vec<String>>>,
+    pub(super) errors: Told<(Option<ErrorClass>, String)>,
+    /// Of `on_submission_status`: the id and the status.
+    pub(super) statuses: Told<String>,
 }
 
 #[async_trait]
