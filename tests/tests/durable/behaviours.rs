@@ -9,9 +9,10 @@ use lathe::agent::{AgentBuilder, ChatRequest, SubmitOptions};
 use lathe::hooks::{HookResult, Hooks, StepContext};
 use lathe::recovery::ContextOverflow;
 use lathe::session::{Compaction, CompactionError, Compactor};
+use lathe::store::Store;
 use lathe::turn::{
-    ErrorClass, Replay, StepConfig, SubmissionStatus, ToolDefinition, ToolError, ToolState, TurnStatus,
-    UiMessage, partial_parts,
+    ErrorClass, Replay, StepConfig, SubmissionStatus, ToolDefinition, ToolError, ToolPart, ToolState,
+    TurnStatus, UiMessage, partial_parts,
 };
 use lathe::{Session, TurnEvent};
 use lathe_tests::house::{call, says, watch};
@@ -246,8 +247,8 @@ async fn behaviour_40_a_call_without_a_result_gets_one_before_the_next_request()
         let hooks = Arc::new(Witness { repaired: repaired.clone(), ..Default::default() });
         let (store, model, agent) =
             agent(folder.path(), &json!([says("done")]), |agent| agent.hooks(hooks)).await;
-        lathe::store::Store::put(&*store, "work", &UiMessage::user("q", "look"), None).await.unwrap();
-        lathe::store::Store::put(&*store, "work", &dangling(), None).await.unwrap();
+        store.put("work", &UiMessage::user("q", "look"), None).await.unwrap();
+        store.put("work", &dangling(), None).await.unwrap();
         let session = agent.session("work").await.unwrap();
         let (events, result) = watch(session.send("and?").await.unwrap()).await;
         assert_eq!(result.status, TurnStatus::Completed);
@@ -266,6 +267,31 @@ async fn behaviour_40_a_call_without_a_result_gets_one_before_the_next_request()
         let count = |kind: &str| request.to_string().matches(&format!("\"type\":\"{kind}\"")).count();
         assert_eq!((count("tool-call"), count("tool-result")), (2, 2), "{request}");
     }
+}
+
+/// Has no idea of tools.
+struct Clumsy;
+
+#[async_trait]
+impl Hooks for Clumsy {
+    #[allow(clippy::panic, reason = "that is what is tried")]
+    fn repair_interrupted_tool_part(&self, part: &ToolPart) -> Option<ToolPart> {
+        panic!("what is {}?", part.tool_name)
+    }
+}
+
+#[tokio::test]
+async fn a_repair_that_panics_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _, agent) =
+        agent(folder.path(), &json!([says("done")]), |agent| agent.hooks(Arc::new(Clumsy))).await;
+    store.put("work", &UiMessage::user("q", "look"), None).await.unwrap();
+    store.put("work", &dangling(), None).await.unwrap();
+    let session = agent.session("work").await.unwrap();
+    let result = session.send("and?").await.unwrap().finish().await;
+    assert_eq!((result.status, &*result.text), (TurnStatus::Completed, "done"), "{:?}", result.error);
+    let stored = session.messages().await.unwrap()[1].clone();
+    assert!(stored.tools().all(|tool| matches!(tool.state, ToolState::OutputError(_))), "{stored:?}");
 }
 
 /// Finds nothing to shorten.
