@@ -420,22 +420,24 @@ impl Dispatcher {
     /// What kind of failure an error is, by the first built-in hook that knows.
     #[must_use]
     pub fn classify(&self, context: &ChatErrorContext<'_>) -> Option<ErrorClass> {
-        self.built_in.iter().find_map(|hooks| {
-            match std::panic::catch_unwind(AssertUnwindSafe(|| hooks.classify_chat_error(context))) {
-                Ok(class) => class,
-                Err(panic) => {
-                    let panic = panic_message(&*panic);
-                    tracing::warn!(hook = "classifyChatError", "a built-in hook panicked: {panic}");
-                    None
-                }
-            }
-        })
+        self.first("classifyChatError", |hooks| hooks.classify_chat_error(context))
     }
 
     /// What becomes of a tool call that never got a result, by the first built-in hook that says.
     #[must_use]
     pub fn repair(&self, part: &ToolPart) -> Option<ToolPart> {
-        self.built_in.iter().find_map(|hooks| hooks.repair_interrupted_tool_part(part))
+        self.first("repairInterruptedToolPart", |hooks| hooks.repair_interrupted_tool_part(part))
+    }
+
+    /// The first answer of a built-in hook; one that panics has none.
+    fn first<T>(&self, hook: &'static str, ask: impl Fn(&dyn Hooks) -> Option<T>) -> Option<T> {
+        self.built_in.iter().find_map(|hooks| {
+            std::panic::catch_unwind(AssertUnwindSafe(|| ask(&**hooks))).unwrap_or_else(|panic| {
+                let panic = panic_message(&*panic);
+                tracing::warn!(hook, "a built-in hook panicked: {panic}");
+                None
+            })
+        })
     }
 
     /// Waits until every extension has seen everything.

@@ -3,11 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod behaviours;
+mod budgets;
+mod events;
 mod holders;
 mod later;
 mod room;
 mod rows;
 mod torn;
+mod witness;
 
 use std::path::Path;
 use std::process::Stdio;

@@ -7,6 +7,7 @@
 
 mod answers;
 mod failures;
+mod overflow;
 mod requests;
 mod returns;
 mod wires;
