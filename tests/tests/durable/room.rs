@@ -2,11 +2,13 @@
 
 use std::process::Command;
 
+use lathe::turn::{TurnStatus, UiMessage};
 use lathe_tests::binary::{Folder, Ran, lathe};
 use lathe_tests::house::says;
+use lathe_tests::tool::FnTool;
 use serde_json::{Value, json};
 
-use super::{ends_well, rows, run, turn};
+use super::{PATIENCE, agent, ends_well, rows, run, turn};
 
 /// A longer answer than there is room for.
 fn long() -> Value {
@@ -56,6 +58,55 @@ async fn files_that_may_not_grow_cost_the_turn_and_nothing_that_is_there() {
         is_there_and_works(&folder, &where_).await;
     }
     assert!(begun > 0 && begun < failed, "{begun} of {failed} got as far as an answer");
+}
+
+#[tokio::test]
+async fn a_host_that_could_not_write_for_a_while_goes_on_when_it_can() {
+    let script = json!([{"text": ["half", {"holdMs": 120}, " of it"],
+        "toolCalls": [{"id": "c", "name": "look", "input": {}}]}, says(" and whole")]);
+    for (what, may_pass) in [
+        ("INSERT ON messages", false),
+        ("UPDATE ON messages", true),
+        ("INSERT ON turns", false),
+        ("UPDATE ON turns", false),
+        ("DELETE ON turns", false),
+        ("INSERT ON turn_chunks", false),
+        ("DELETE ON turn_chunks", false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let look = || FnTool::answers("look", json!("seen")).arc();
+        let (store, _, host) = agent(folder.path(), &script, |agent| agent.tool(look())).await;
+        let session = host.session("work").await.unwrap();
+        rows::sql(
+            folder.path(),
+            &format!("CREATE TRIGGER full BEFORE {what} BEGIN SELECT RAISE(ABORT, 'no room'); END"),
+        );
+        let result = session.send("a first question").await.unwrap().finish().await;
+        let told = result.error.is_some_and(|error| error.contains("no room"));
+        assert_eq!(result.status == TurnStatus::Error, told, "{what}");
+        assert!(told || may_pass, "{what}: {:?}", result.status);
+        rows::sql(folder.path(), "DROP TRIGGER full");
+        let result = session.send("a second question").await.unwrap().finish().await;
+        assert_eq!(result.status, TurnStatus::Completed, "{what}: {:?}", result.error);
+        assert!(result.text.ends_with(" and whole"), "{what}: {}", result.text);
+        drop((session, host));
+        store.close().await;
+        // What could not be noted as over is found by the next process.
+        let (store, _, host) =
+            agent(folder.path(), &json!([says("again")]), |agent| agent.tool(look())).await;
+        for session in host.recover().await.unwrap() {
+            assert!(session.wait_until_stable(PATIENCE).await, "{what}");
+        }
+        let messages = host.session("work").await.unwrap().messages().await.unwrap();
+        assert!(messages.iter().any(|message| message.text() == "a second question"), "{what}");
+        assert!(messages.iter().flat_map(UiMessage::tools).all(|tool| tool.state.is_settled()), "{what}");
+        drop(host);
+        store.close().await;
+        for table in ["turns", "turn_chunks", "incidents"] {
+            let left = rows::number(folder.path(), &format!("SELECT count(*) FROM {table}"));
+            assert_eq!(left, 0, "{what}: {table}");
+        }
+    }
 }
 
 /// A shell, where it may mount a folder of its own.
