@@ -1,6 +1,6 @@
 //! Turns whose stream stalls, and what is said to the session meanwhile.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 

@@ -84,9 +84,9 @@ impl Left {
     /// Whether a tool's result is among what is new.
     fn holds_results(&self) -> bool {
         let base = self.message.parts.len() - self.new_parts;
-        let new = self.message.parts.iter().skip(base);
-        let settled = |part| matches!(part, &UiPart::Tool(ref tool) if tool.state.is_settled());
-        !self.record.ran.is_empty() || new.clone().any(settled)
+        let mut new = self.message.parts.iter().skip(base);
+        let settled = |part: &UiPart| matches!(part, UiPart::Tool(tool) if tool.state.is_settled());
+        !self.record.ran.is_empty() || new.any(settled)
     }
 }
 

@@ -156,7 +156,7 @@ fn a_call_that_needs_approval_is_checked_and_waits() {
     assert_eq!(play(&mut batch, allow), ["check a", "check b", "before b", "run b", "after b"]);
     let waiting: Vec<&str> = batch.approvals().map(|call| &*call.tool_call_id).collect();
     assert_eq!((batch.waits_for_client(), waiting), (true, vec!["a"]));
-    let mut approved = Batch::approved(vec![call("a", "pay")], &[careful]);
+    let mut approved = Batch::approved(vec![call("a", "pay")], Vec::new(), &[careful]);
     assert_eq!(play(&mut approved, allow), ["check a", "before a", "run a", "after a"]);
 }
 
