@@ -143,6 +143,13 @@ impl Live {
         let _ = self.watchers.send(event);
     }
 
+    /// A turn that never begins.
+    pub(super) fn refuse(&self, request_id: String, why: Skipped) -> TurnStream {
+        let (status, error) = (TurnStatus::Skipped, None);
+        self.tell(SessionEvent::TurnEnded { request_id: request_id.clone(), status, error });
+        TurnStream::skipped(request_id, why)
+    }
+
     /// Cancels a turn that runs or waits; false if there is none of that id.
     pub(super) fn cancel(&self, request_id: &str) -> bool {
         self.running.lock().get(request_id).map(CancellationToken::cancel).is_some()
