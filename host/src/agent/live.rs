@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OnceCell, broadcast, mpsc, oneshot};
@@ -243,13 +244,16 @@ impl Live {
                     }
                 };
                 drop(slot);
-                // The next turn may begin while the hooks hear of this one's end.
-                tokio::spawn(async move {
+                let mut telling = Box::pin(async move {
                     SCOPE.scope(Scope::Response, ended.tell(nested)).await;
                     live.compact_if_due().await;
                     let last = &ended.machine.start().request_id;
                     live.ended(last, TurnResult { request_id, ..TurnResult::of(&ended) }, done);
                 });
+                // The hooks hear of this turn's end before the next one begins, which does not wait for them.
+                if (&mut telling).now_or_never().is_none() {
+                    tokio::spawn(telling);
+                }
             })
         });
         TurnStream { request_id, events, result, cancel: cancel.drop_guard() }

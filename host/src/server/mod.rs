@@ -108,7 +108,12 @@ impl Server {
             stop.await;
             own.cancel();
         });
-        let served = serving.into_future().await;
+        let late = async {
+            stopping.cancelled().await;
+            tokio::time::sleep(self.limits.stop).await;
+        };
+        // A client that says nothing does not hold the server up.
+        let served = tokio::select! { served = serving.into_future() => served, () = late => Ok(()) };
         stopping.cancel();
         hubs.close().await;
         served
