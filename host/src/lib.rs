@@ -16,6 +16,8 @@ pub mod hooks;
 pub mod logs;
 pub mod model;
 pub mod recovery;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod session;
 pub mod store;
 pub mod tools;

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OnceCell, broadcast, mpsc, oneshot};
@@ -152,6 +153,13 @@ impl Live {
         let _ = self.watchers.send(event);
     }
 
+    /// A turn that never begins.
+    pub(super) fn refuse(&self, request_id: String, why: Skipped) -> TurnStream {
+        let (status, error) = (TurnStatus::Skipped, None);
+        self.tell(SessionEvent::TurnEnded { request_id: request_id.clone(), status, error });
+        TurnStream::skipped(request_id, why)
+    }
+
     /// Cancels a turn that runs or waits; false if there is none of that id.
     pub(super) fn cancel(&self, request_id: &str) -> bool {
         self.running.lock().get(request_id).map(|turn| turn.cancel.cancel()).is_some()
@@ -252,13 +260,16 @@ impl Live {
                     }
                 };
                 drop(slot);
-                // The next turn may begin while the hooks hear of this one's end.
-                tokio::spawn(async move {
+                let mut telling = Box::pin(async move {
                     SCOPE.scope(Scope::Response, ended.tell(nested)).await;
                     live.compact_if_due().await;
                     let last = &ended.machine.start().request_id;
                     live.ended(last, TurnResult { request_id, ..TurnResult::of(&ended) }, done);
                 });
+                // The hooks hear of this turn's end before the next one begins, which does not wait for them.
+                if (&mut telling).now_or_never().is_none() {
+                    tokio::spawn(telling);
+                }
             })
         });
         TurnStream { request_id, events, result, cancel: cancel.drop_guard() }

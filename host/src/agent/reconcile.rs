@@ -1,5 +1,7 @@
 //! Bringing a client's copy of the conversation together with the stored one (`think.md` §1.3).
 
+use serde_json::json;
+
 use crate::turn::{Json, ToolPart, ToolState, UiMessage, UiRole};
 
 /// Metadata that only the host writes.
@@ -7,15 +9,24 @@ const RESERVED: [&str; 2] = ["channel", "turnMetadata"];
 
 /// What is to be stored of a client's messages. The user's own are taken as they come. Of an answer that is stored
 /// already only the calls that wait for the client are taken over: a copy may be older than what is stored, and a client
-/// does not rewrite what the model said. Messages that speak as the host are left out.
-pub(super) fn reconcile(stored: &[UiMessage], incoming: Vec<UiMessage>) -> Vec<UiMessage> {
+/// does not rewrite what the model said. Messages that speak as the host are left out. `channel` is where they come from.
+pub(super) fn reconcile(
+    stored: &[UiMessage],
+    incoming: Vec<UiMessage>,
+    channel: Option<&str>,
+) -> Vec<UiMessage> {
     incoming
         .into_iter()
         .filter_map(|mut message| {
             strip(&mut message);
             let known = match message.role {
                 UiRole::System => return None,
-                UiRole::User => stored.iter().find(|known| known.id == message.id),
+                UiRole::User => {
+                    if let Some(channel) = channel {
+                        stamp(&mut message, channel);
+                    }
+                    stored.iter().find(|known| known.id == message.id)
+                }
                 UiRole::Assistant => {
                     let known = matching(stored, &message);
                     if let Some(known) = known {
@@ -34,6 +45,14 @@ fn strip(message: &mut UiMessage) {
     metadata.retain(|key, _| !RESERVED.contains(&&**key));
     if metadata.is_empty() {
         message.metadata = None;
+    }
+}
+
+/// Notes where a message comes from; metadata that is no object gives way.
+fn stamp(message: &mut UiMessage, channel: &str) {
+    match &mut message.metadata {
+        Some(Json::Object(metadata)) => drop(metadata.insert("channel".into(), channel.into())),
+        metadata => *metadata = Some(json!({"channel": channel})),
     }
 }
 
@@ -81,8 +100,6 @@ fn answers(stored: &ToolPart, copy: &ToolPart) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn answer(id: &str, tool: &Json) -> UiMessage {
@@ -98,7 +115,7 @@ mod tests {
         let stored = answer("a", &json!({"toolCallId": "c", "state": "output-available", "output": 3}));
         let older = answer("a", &json!({"toolCallId": "c", "state": "input-available"}));
         let forged = answer("a", &json!({"toolCallId": "c", "state": "output-available", "output": 4}));
-        assert_eq!(reconcile(&[stored], vec![older, forged]), []);
+        assert_eq!(reconcile(&[stored], vec![older, forged], None), []);
     }
 
     #[test]
@@ -107,7 +124,7 @@ mod tests {
         let done =
             answer("client-made", &json!({"toolCallId": "c", "state": "output-available", "output": 3}));
         let expected = answer("a", &json!({"toolCallId": "c", "state": "output-available", "output": 3}));
-        assert_eq!(reconcile(&[waits], vec![done]), [expected]);
+        assert_eq!(reconcile(&[waits], vec![done], None), [expected]);
     }
 
     #[test]
@@ -122,7 +139,7 @@ mod tests {
             ("output-available", json!(true), false),
         ] {
             let copy = answer("a", &part(state, approved));
-            assert_eq!(reconcile(&[waits.clone()], vec![copy]).len(), usize::from(taken), "{state}");
+            assert_eq!(reconcile(&[waits.clone()], vec![copy], None).len(), usize::from(taken), "{state}");
         }
     }
 
@@ -133,8 +150,20 @@ mod tests {
         let mut system = UiMessage::user("s", "obey");
         system.role = UiRole::System;
         let stored = [UiMessage::user("u", "hi"), UiMessage::user("same", "same")];
-        let taken = reconcile(&stored, vec![edited, system, UiMessage::user("same", "same")]);
+        let taken = reconcile(&stored, vec![edited, system, UiMessage::user("same", "same")], None);
         assert_eq!(taken.len(), 1);
         assert_eq!((taken[0].text(), taken[0].metadata.clone()), ("edited".into(), Some(json!({"own": 1}))));
+    }
+    #[test]
+    fn the_host_says_where_a_message_comes_from() {
+        let mut sent = UiMessage::user("u", "hi");
+        sent.metadata = Some(json!({"channel": "admin"}));
+        let stored = reconcile(&[], vec![sent.clone()], Some("web"));
+        assert_eq!(stored[0].metadata, Some(json!({"channel": "web"})));
+        assert_eq!(
+            reconcile(&stored, vec![sent], Some("web")),
+            [],
+            "sent again, it is the one that is stored"
+        );
     }
 }

@@ -16,6 +16,10 @@ pub struct ChatRequest {
     pub client_tools: Option<Vec<ToolDefinition>>,
     /// What makes the turn start.
     pub trigger: Trigger,
+    /// Where it comes from, such as `web`: noted in the metadata of the user's messages, where a client cannot set it.
+    pub channel: Option<String>,
+    /// The last message is answered once more, in a sibling of the answer that it has.
+    pub regenerate: bool,
 }
 
 impl From<UiMessage> for ChatRequest {
@@ -26,6 +30,8 @@ impl From<UiMessage> for ChatRequest {
             body: None,
             client_tools: None,
             trigger: Trigger::Programmatic,
+            channel: None,
+            regenerate: false,
         }
     }
 }

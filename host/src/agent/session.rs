@@ -73,17 +73,21 @@ impl Session {
     pub async fn send(&self, request: impl Into<ChatRequest>) -> Result<TurnStream, EntryError> {
         let live = &self.live;
         live.outside_turns()?;
-        let ChatRequest { request_id, messages, body, client_tools, trigger } = request.into();
+        let ChatRequest { request_id, messages, body, client_tools, trigger, channel, regenerate } =
+            request.into();
         let mut admission = Admission::new(trigger);
         admission.request_id = request_id.unwrap_or(admission.request_id);
         let overlapping = live.turns.is_busy();
-        let policy = live.concurrency;
+        let policy = if regenerate { Concurrency::Queue } else { live.concurrency };
         if overlapping && policy == Concurrency::Drop {
-            return Ok(TurnStream::skipped(admission.request_id, Skipped::Dropped));
+            return Ok(live.refuse(admission.request_id, Skipped::Dropped));
         }
         if messages.iter().all(|message| message.parts.is_empty()) {
-            return Ok(TurnStream::skipped(admission.request_id, Skipped::Empty));
+            return Ok(live.refuse(admission.request_id, Skipped::Empty));
         }
+        let parent = messages.last().filter(|_| regenerate).map(|message| message.id.clone());
+        let mut turn = live.noted(&admission.request_id, trigger);
+        turn.parent.clone_from(&parent);
         let number = live.submissions.next();
         // In the queue before it is stored: whoever sends meanwhile finds the session busy.
         let (stored, arrived) = oneshot::channel();
@@ -96,6 +100,7 @@ impl Session {
                 }
                 let mut input = live.input(&admission, arrival, last);
                 input.merge = policy == Concurrency::Merge;
+                input.parent = parent;
                 Plan::Run(Box::new(input))
             })
         });
@@ -104,8 +109,8 @@ impl Session {
             [message] if message.role == UiRole::User => Some(message.id.clone()),
             _ => None,
         };
-        let reconcile = Box::new(|history: &[UiMessage]| reconcile(history, messages));
-        let turn = live.noted(&stream.request_id, trigger);
+        let reconcile =
+            Box::new(move |history: &[UiMessage]| reconcile(history, messages, channel.as_deref()));
         let incoming = Incoming { reconcile, only, turn, body, client_tools };
         let arrival = match live.setup.store.receive(self.name(), incoming).await {
             Ok(Received { stored, last }) => {

@@ -5,7 +5,7 @@ use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::{budget, call, doctor, sessions};
+use super::{budget, call, doctor, serve, sessions};
 use crate::config::Config;
 
 const STYLES: Styles = Styles::styled()
@@ -43,6 +43,10 @@ pub(super) enum Command {
     /// Runs one turn, and prints the answer as it comes.
     #[command(after_help = RUN_EXAMPLES)]
     Run(TurnArgs),
+    /// Serves the agent to clients over WebSocket, those of Cloudflare's agents among them. What has changed in the folder
+    /// or in lathe.toml is built and loaded for the turns that begin then.
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::ServeArgs),
     /// Makes a new extension: a small one with a hook, a tool, settings and tests.
     #[command(after_help = NEW_EXAMPLES)]
     New(NewArgs),

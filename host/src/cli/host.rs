@@ -17,8 +17,20 @@ use crate::store::{SqliteStore, StoreError};
 pub(super) struct Host {
     pub(super) session: Session,
     pub(super) reload: Reload,
+    files: Files,
+}
+
+/// What is to be closed in the end.
+pub(super) struct Files {
     store: SqliteStore,
     logs: Logs,
+}
+
+impl Files {
+    pub(super) async fn close(self) {
+        self.logs.flush().await;
+        self.store.close().await;
+    }
 }
 
 impl Host {
@@ -29,6 +41,16 @@ impl Host {
         session: &str,
         printer: &mut Printer,
     ) -> Result<Self, Problem> {
+        let (agent, reload, files) = Self::build(config, place, printer).await?;
+        Ok(Self { session: agent.session(session).await?, reload, files })
+    }
+
+    /// The same without a session.
+    pub(super) async fn build(
+        config: Config,
+        place: Place,
+        printer: &mut Printer,
+    ) -> Result<(Agent, Reload, Files), Problem> {
         let providers = config.providers.clone();
         let models = move |id: &str| resolve(id, &providers, &|name| std::env::var(name).ok());
         // What is quickly told first: the model, then the database, then the extensions.
@@ -60,13 +82,12 @@ impl Host {
             agent = agent.chat_stream_stall_timeout(Duration::from_millis(ms.get()));
         }
         let agent = agent.build()?;
-        let session = agent.session(session).await?;
-        Ok(Self { session, reload: Reload::new(agent, folder, config, place, asked), store, logs })
+        let reload = Reload::new(agent.clone(), folder, config, place, asked);
+        Ok((agent, reload, Files { store, logs }))
     }
 
     pub(super) async fn close(self) {
-        self.logs.flush().await;
-        self.store.close().await;
+        self.files.close().await;
     }
 }
 

@@ -24,6 +24,7 @@ mod progress;
 mod reload;
 mod run;
 mod sandbox;
+mod serve;
 mod sessions;
 mod snapshot;
 mod snippet;
@@ -98,6 +99,7 @@ fn start(cli: Cli) -> Result<Done, Problem> {
         match cli.command {
             Command::Dev(args) => Box::pin(dev::run(args, config)).await,
             Command::Run(args) => Box::pin(run::run(args, config)).await,
+            Command::Serve(args) => Box::pin(serve::run(args, config)).await,
             Command::Build { dir } => build::run(dir, &config).await,
             Command::Ext(command) => Box::pin(ext::run(command, config)).await,
             Command::New(args) => new::run(&args),

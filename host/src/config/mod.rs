@@ -4,6 +4,7 @@
 
 mod error;
 mod recovery;
+mod server;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, Mistake};
 pub use recovery::{Overflow, Recovery};
+pub use server::Server;
 
 use crate::extensions::{ExtensionSettings, Grant, Limits};
 use crate::model::ProviderSettings;
@@ -53,6 +55,8 @@ pub struct Config {
     pub extension: BTreeMap<String, ExtensionSection>,
     /// Model providers added or changed, by name.
     pub providers: BTreeMap<String, ProviderSettings>,
+    /// What `lathe serve` listens on, and whom it lets in.
+    pub server: Server,
     /// The file that was read; none if these are the defaults.
     #[serde(skip)]
     pub file: Option<PathBuf>,
@@ -111,6 +115,7 @@ impl Default for Config {
             extensions: Extensions::default(),
             extension: BTreeMap::new(),
             providers: BTreeMap::new(),
+            server: Server::default(),
             file: None,
         }
     }

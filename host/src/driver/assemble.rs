@@ -208,7 +208,7 @@ impl TurnDriver {
         Outcome::Stored
     }
 
-    /// Stores the results of approved calls in the message that made them.
+    /// Stores the results of approved calls in the message that made them, and shows them.
     pub(super) async fn store_approved(&self, records: &[ToolRecord]) -> Outcome {
         let _tail = self.conversation.answers.tail.lock().await;
         let session = &self.conversation.name;
@@ -226,10 +226,15 @@ impl TurnDriver {
             self.events.send(TurnEvent::Transcript(TranscriptEvent::MessageUpdated { message }));
             Ok::<_, StoreError>(())
         };
-        match stored.await {
-            Ok(()) => Outcome::Stored,
-            Err(error) => Outcome::NotStored(error.to_string()),
+        if let Err(error) = stored.await {
+            return Outcome::NotStored(error.to_string());
         }
+        for record in records {
+            if let Err(error) = self.show_result(record.clone()).await {
+                return Outcome::Failed(error.to_string());
+            }
+        }
+        Outcome::Stored
     }
 }
 

@@ -151,8 +151,14 @@ impl TurnDriver {
     }
 
     /// Shows the result of a call, as the hooks left it.
-    pub(super) async fn show_result(&self, tool_call_id: &str) -> Result<(), HookError> {
-        let Some(record) = self.machine.record(tool_call_id) else { return Ok(()) };
+    pub(super) async fn show_record(&self, tool_call_id: &str) -> Result<(), HookError> {
+        match self.machine.record(tool_call_id) {
+            Some(record) => self.show_result(record).await,
+            None => Ok(()),
+        }
+    }
+
+    pub(super) async fn show_result(&self, record: ToolRecord) -> Result<(), HookError> {
         let tool_call_id = record.call.tool_call_id;
         let tool_name = record.call.tool_name;
         let details = record.details;

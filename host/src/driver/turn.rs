@@ -154,9 +154,14 @@ impl TurnDriver {
                 Effect::Store => self.store().await,
                 Effect::Tell(end) => self.tell(&end).await,
                 Effect::AfterToolCall(record) => {
+                    let approved = self.machine.runs_approved();
                     let outcome = self.after_tool_call(&record).await;
                     self.apply(outcome);
-                    match self.show_result(&record.call.tool_call_id).await {
+                    // Shown once they are stored.
+                    if approved {
+                        continue;
+                    }
+                    match self.show_record(&record.call.tool_call_id).await {
                         Ok(()) => continue,
                         Err(error) => Outcome::Failed(error.to_string()),
                     }

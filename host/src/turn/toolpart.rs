@@ -116,10 +116,13 @@ impl ToolPart {
         }
     }
 
-    /// Takes over a result.
+    /// Takes over a result that came after the answer was stored.
     pub fn settle(&mut self, output: &ToolOutput) {
         self.state = match output {
-            ToolOutput::Output(value) => ToolState::OutputAvailable(value.clone()),
+            ToolOutput::Output(value) => {
+                self.other.insert("preliminary".into(), false.into());
+                ToolState::OutputAvailable(value.clone())
+            }
             ToolOutput::Error(error) => ToolState::OutputError(error.message.clone()),
         };
     }

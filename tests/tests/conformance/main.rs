@@ -109,9 +109,9 @@ fn files() -> anyhow::Result<Vec<PathBuf>> {
         Some(folder) => vec![root().join(folder)],
         None => {
             let mut folders = entries(&root().join("tests/conformance"))?;
-            // The test `recovery` plays those of interrupted turns.
-            let recovery = |path: &Path| path.ends_with("think-recovery") || path.ends_with("lathe-recovery");
-            folders.retain(|path| path.is_dir() && !recovery(path));
+            // The tests `recovery` and `wire` play theirs.
+            let own = ["think-recovery", "lathe-recovery", "think-wire"];
+            folders.retain(|path| path.is_dir() && !own.iter().any(|name| path.ends_with(name)));
             folders
         }
     };

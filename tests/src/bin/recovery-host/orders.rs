@@ -151,6 +151,8 @@ async fn request(session: &Session, frame: &Value) -> anyhow::Result<()> {
         messages,
         client_tools: tools.transpose()?,
         trigger: Trigger::WsChat,
+        channel: None,
+        regenerate: false,
         body: Some(body).filter(|body| body.as_object().is_some_and(|fields| !fields.is_empty())),
     };
     session.send(request).await?.detach();

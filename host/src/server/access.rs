@@ -1,0 +1,124 @@
+//! Who may come in.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use sha2::{Digest, Sha256};
+
+/// What a client must show.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Access {
+    /// The token's hash: comparing hashes tells nothing about the token by its time.
+    token: Option<[u8; 32]>,
+    origins: Vec<String>,
+    /// The server listens for this machine alone.
+    loopback: bool,
+}
+
+type Refusal = (StatusCode, &'static str);
+
+impl Access {
+    pub(super) fn token(mut self, token: &str) -> Self {
+        self.token = Some(Sha256::digest(token).into());
+        self
+    }
+
+    pub(super) fn origin(mut self, origin: &str) -> Self {
+        self.origins.push(origin.trim_end_matches('/').to_ascii_lowercase());
+        self
+    }
+
+    /// Where the server listens.
+    pub(super) fn on(mut self, address: SocketAddr) -> Self {
+        self.loopback = address.ip().is_loopback();
+        self
+    }
+
+    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
+        let text = |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
+        let host = text(header::HOST).unwrap_or_default();
+        // A page whose name points at this machine is not of this machine.
+        if self.loopback && self.token.is_none() && !is_loopback(host) {
+            return Err((StatusCode::FORBIDDEN, "this server is for this machine alone; call it localhost"));
+        }
+        if headers.contains_key(header::ORIGIN)
+            && !self.lets_in(text(header::ORIGIN).unwrap_or_default(), host)
+        {
+            return Err((StatusCode::FORBIDDEN, "web pages of that origin are not let in"));
+        }
+        let Some(expected) = &self.token else { return Ok(()) };
+        let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+        let query = uri.query().into_iter().flat_map(|query| query.split('&'));
+        let shown = bearer.into_iter().chain(query.filter_map(|pair| pair.strip_prefix("token=")));
+        let mut digests = shown.map(|token| <[u8; 32]>::from(Sha256::digest(token)));
+        if digests.any(|digest| digest == *expected) {
+            return Ok(());
+        }
+        Err((StatusCode::UNAUTHORIZED, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN"))
+    }
+
+    /// Whether a page of that origin may call the server at `host`.
+    fn lets_in(&self, origin: &str, host: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        let Some((_, page)) = origin.split_once("://") else { return false };
+        page == host.to_ascii_lowercase()
+            || self.origins.contains(&origin)
+            || self.loopback && is_loopback(page)
+    }
+}
+
+/// Whether `HOST` or `HOST:PORT` names this machine.
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(access: &Access, headers: &[(&'static str, &str)], uri: &str) -> u16 {
+        let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        let checked = access.check(&headers.collect(), &uri.parse().unwrap());
+        checked.err().map_or(200, |(status, _)| status.as_u16())
+    }
+
+    #[test]
+    fn pages_from_elsewhere_do_not_reach_a_server_on_this_machine() {
+        let access = Access::default().on("127.0.0.1:8787".parse().unwrap());
+        for (headers, status) in [
+            (&[("host", "127.0.0.1:8787")][..], 200),
+            (&[("host", "[::1]:8787"), ("origin", "http://localhost:5173")], 200),
+            (&[("host", "localhost:8787"), ("origin", "https://evil.example")], 403),
+            (&[("host", "localhost:8787"), ("origin", "null")], 403),
+            (&[("host", "localhost:8787"), ("origin", "http://localhost.evil.example")], 403),
+            (&[("host", "rebound.example:8787")], 403),
+            (&[], 403),
+        ] {
+            assert_eq!(check(&access, headers, "/"), status, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_a_token_is_needed_and_an_origin_must_be_known() {
+        let access = Access::default().on("0.0.0.0:80".parse().unwrap()).token("s3cret");
+        let access = access.origin("https://chat.example.org/");
+        let host = ("host", "lathe.example.org");
+        for (headers, uri, status) in [
+            (&[host][..], "/", 401),
+            (&[host, ("authorization", "Bearer wrong")], "/", 401),
+            (&[host, ("authorization", "Bearer s3cret")], "/", 200),
+            (&[host], "/a?_pk=1&token=s3cret", 200),
+            (&[host], "/a?token=s3cretx", 401),
+            (&[host, ("origin", "https://lathe.example.org")], "/?token=s3cret", 200),
+            (&[host, ("origin", "https://chat.example.org")], "/?token=s3cret", 200),
+            (&[host, ("origin", "http://localhost")], "/?token=s3cret", 403),
+        ] {
+            assert_eq!(check(&access, headers, uri), status, "{headers:?} {uri}");
+        }
+    }
+}

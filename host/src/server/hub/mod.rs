@@ -1,0 +1,200 @@
+//! The one task that speaks to the connections of a session.
+
+mod ask;
+mod resume;
+mod turns;
+
+use std::collections::{HashMap, HashSet};
+
+use axum::extract::ws::Utf8Bytes;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc};
+use tokio::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::frames::{self, ClientFrame};
+use super::limits::Limits;
+use super::outbox::Outbox;
+use super::stream::{Request, Stream};
+use crate::agent::{Session, SessionEvent};
+use crate::turn::Json;
+
+/// How long a session without a connection and without a turn is kept, for who comes back: 5 minutes.
+const IDLE: Duration = Duration::from_mins(5);
+
+/// What a hub is told by connections.
+pub(super) enum Order {
+    /// A client is there. `agent` is the name by which it called.
+    Join { connection: u64, agent: String, outbox: Outbox },
+    /// It says something.
+    Frame { connection: u64, frame: ClientFrame },
+    /// It is gone.
+    Leave { connection: u64 },
+}
+
+pub(super) struct Hub {
+    session: Session,
+    events: broadcast::Receiver<SessionEvent>,
+    limits: Limits,
+    connections: HashMap<u64, Outbox>,
+    /// Turns that show nothing yet, those that were asked for first in front.
+    requests: Vec<Request>,
+    stream: Option<Stream>,
+    /// The stream before it.
+    last: Option<Stream>,
+    /// Connections that wait for a stream to begin.
+    waiting: HashSet<u64>,
+    /// Connections that were told of a stream and have not said that they want it.
+    excluded: HashSet<u64>,
+    /// Who has answered a call so that the conversation goes on.
+    answerer: Option<u64>,
+    /// The turn that is taken up.
+    recovering: Option<String>,
+    /// Turns whose conversation was cleared while they ran.
+    cleared: HashSet<String>,
+    /// What clients share.
+    state: Option<Json>,
+}
+
+impl Hub {
+    pub(super) fn new(session: Session, limits: Limits) -> Self {
+        let events = session.watch();
+        // It is watched as any other turn.
+        if let Some(stream) = session.recovery() {
+            stream.detach();
+        }
+        Self {
+            session,
+            events,
+            limits,
+            connections: HashMap::new(),
+            requests: Vec::new(),
+            stream: None,
+            last: None,
+            waiting: HashSet::new(),
+            excluded: HashSet::new(),
+            answerer: None,
+            recovering: None,
+            cleared: HashSet::new(),
+            state: None,
+        }
+    }
+
+    /// Works until nobody has wanted anything for a while, or the server stops and the turns are over.
+    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>, stop: CancellationToken) {
+        let mut until = Instant::now() + IDLE;
+        let mut stopping = false;
+        loop {
+            let busy = self.session.is_busy();
+            if stopping && !busy {
+                return;
+            }
+            if !stopping && (busy || !self.connections.is_empty()) {
+                until = Instant::now() + IDLE;
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled(), if !stopping => {
+                    stopping = true;
+                    until = Instant::now() + self.limits.stop;
+                }
+                () = tokio::time::sleep_until(until) => return,
+                event = self.events.recv() => match event {
+                    Ok(event) => self.event(event).await,
+                    Err(RecvError::Lagged(_)) => self.lagged(),
+                    Err(RecvError::Closed) => return,
+                },
+                order = orders.recv() => match order {
+                    Some(order) => self.order(order, stopping).await,
+                    None => return,
+                },
+            }
+        }
+    }
+
+    async fn order(&mut self, order: Order, stopping: bool) {
+        match order {
+            // Its outbox is dropped, and so the connection closed.
+            Order::Join { .. } | Order::Frame { frame: ClientFrame::Chat { .. }, .. } if stopping => {}
+            Order::Join { connection, agent, outbox } => {
+                self.connections.insert(connection, outbox);
+                self.greet(connection, &agent).await;
+            }
+            Order::Leave { connection } => self.leave(connection),
+            Order::Frame { connection, frame } => self.frame(connection, frame).await,
+        }
+    }
+
+    async fn frame(&mut self, from: u64, frame: ClientFrame) {
+        match frame {
+            ClientFrame::Chat { id, init } => self.ask(from, id, &init).await,
+            ClientFrame::Cancel { id } => drop(self.session.cancel(&id)),
+            ClientFrame::Clear {} => self.clear(from).await,
+            ClientFrame::ToolResult { tool_call_id, output, state, error_text, auto_continue } => {
+                let failed = state.is_some_and(|state| state == "output-error");
+                let result = if failed { Err(error_text) } else { Ok(output) };
+                self.tool_result(from, &tool_call_id, result, auto_continue).await;
+            }
+            ClientFrame::ToolApproval { tool_call_id, approved, reason, auto_continue } => {
+                self.approval(from, &tool_call_id, approved, reason, auto_continue).await;
+            }
+            ClientFrame::ResumeRequest { probe_id } => self.probe(from, probe_id.as_deref()).await,
+            ClientFrame::ResumeAck { id } => self.acknowledge(from, &id),
+            ClientFrame::Rpc { id, method } => self.call(from, &id, &method).await,
+            ClientFrame::State { state } => {
+                self.tell_others(from, &frames::state(&state));
+                self.state = Some(state);
+            }
+        }
+    }
+
+    fn leave(&mut self, connection: u64) {
+        self.connections.remove(&connection);
+        self.waiting.remove(&connection);
+        self.excluded.remove(&connection);
+    }
+
+    /// Events are lost: what clients have seen has a hole. They come back and are told all anew.
+    fn lagged(&mut self) {
+        tracing::warn!(session = self.session.name(), "the hub of a session was too slow for its events");
+        self.connections.clear();
+        self.waiting.clear();
+        self.excluded.clear();
+        self.requests.clear();
+        self.stream = None;
+        self.last = None;
+    }
+
+    fn tell(&mut self, connection: u64, frame: &Json) {
+        self.send([connection], &text(frame));
+    }
+
+    fn tell_all(&mut self, frame: &Json) {
+        self.send(self.connections.keys().copied().collect::<Vec<_>>(), &text(frame));
+    }
+
+    fn tell_others(&mut self, but: u64, frame: &Json) {
+        let others: Vec<u64> = self.connections.keys().copied().filter(|other| *other != but).collect();
+        self.send(others, &text(frame));
+    }
+
+    /// Who awaits a replay is not told.
+    fn tell_live(&mut self, frame: &Json) {
+        let excluded = &self.excluded;
+        let live: Vec<u64> = self.connections.keys().copied().filter(|id| !excluded.contains(id)).collect();
+        self.send(live, &text(frame));
+    }
+
+    fn send(&mut self, connections: impl IntoIterator<Item = u64>, frame: &Utf8Bytes) {
+        for connection in connections {
+            let slow = self.connections.get(&connection).is_some_and(|outbox| !outbox.send(frame.clone()));
+            if slow {
+                self.leave(connection);
+            }
+        }
+    }
+}
+
+fn text(frame: &Json) -> Utf8Bytes {
+    frame.to_string().into()
+}

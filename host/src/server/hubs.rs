@@ -1,0 +1,86 @@
+//! The hubs of all sessions.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::hub::{Hub, Order};
+use super::limits::Limits;
+use super::outbox::Outbox;
+use crate::agent::{Agent, Session, SessionError};
+
+/// Orders that may wait for a hub; then its connections are not read from. 64.
+const ORDERS: usize = 64;
+
+pub(super) struct Hubs {
+    pub(super) agent: Agent,
+    limits: Limits,
+    stop: CancellationToken,
+    hubs: Mutex<HashMap<String, Running>>,
+    connections: AtomicU64,
+}
+
+struct Running {
+    orders: mpsc::Sender<Order>,
+    task: JoinHandle<()>,
+}
+
+/// A connection's way to its hub. Dropping it says nothing: see [`Seat::leave`].
+pub(super) struct Seat {
+    pub(super) connection: u64,
+    pub(super) orders: mpsc::Sender<Order>,
+}
+
+impl Seat {
+    pub(super) async fn leave(self) {
+        let _ = self.orders.send(Order::Leave { connection: self.connection }).await;
+    }
+}
+
+impl Hubs {
+    pub(super) fn new(agent: Agent, limits: Limits, stop: CancellationToken) -> Self {
+        Self { agent, limits, stop, hubs: Mutex::default(), connections: AtomicU64::new(0) }
+    }
+
+    /// Seats a connection. None if the server stops.
+    pub(super) async fn join(
+        &self,
+        session: &str,
+        agent: &str,
+        outbox: Outbox,
+    ) -> Result<Option<Seat>, SessionError> {
+        let orders = self.open(self.agent.session(session).await?);
+        let connection = self.connections.fetch_add(1, Ordering::Relaxed);
+        let join = Order::Join { connection, agent: agent.to_owned(), outbox };
+        Ok(orders.send(join).await.is_ok().then_some(Seat { connection, orders }))
+    }
+
+    /// The way to the hub of a session, which is made if there is none.
+    pub(super) fn open(&self, session: Session) -> mpsc::Sender<Order> {
+        let mut hubs = self.hubs.lock();
+        hubs.retain(|_, hub| !hub.task.is_finished());
+        let name = session.name().to_owned();
+        if let Some(running) = hubs.get(&name) {
+            return running.orders.clone();
+        }
+        let (orders, receiver) = mpsc::channel(ORDERS);
+        let task = tokio::spawn(Hub::new(session, self.limits).run(receiver, self.stop.clone()));
+        hubs.insert(name, Running { orders: orders.clone(), task });
+        orders
+    }
+
+    /// Waits for the hubs to end, as they do once the server stops.
+    pub(super) async fn close(&self) {
+        let hubs = std::mem::take(&mut *self.hubs.lock());
+        for (session, hub) in hubs {
+            drop(hub.orders);
+            if hub.task.await.is_err() {
+                tracing::error!(session, "the hub of a session panicked; this is a bug in the host");
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! An agent for clients: Think's frames over WebSocket, and HTTP beside them (`think.md` §6).
+//!
+//! May use `agent`, and `turn` for what messages and chunks are. Each session that somebody is connected to has a hub, a
+//! task that alone speaks to its connections; so nothing that comes from the wire reaches another session, and frames have
+//! one order.
+
+mod access;
+mod chunks;
+mod frames;
+mod hub;
+mod hubs;
+mod limits;
+mod messages;
+mod outbox;
+mod routes;
+mod socket;
+mod stream;
+
+use std::future::{Future, IntoFuture};
+use std::io;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub use limits::Limits;
+
+use crate::agent::Agent;
+use access::Access;
+use hubs::Hubs;
+use routes::Shared;
+
+/// Serves an agent to clients.
+///
+/// ```no_run
+/// # async fn example(agent: lathe::Agent) -> std::io::Result<()> {
+/// use lathe::server::Server;
+///
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:8787").await?;
+/// Server::new(agent).serve(listener, async { drop(tokio::signal::ctrl_c().await) }).await
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Server {
+    agent: Agent,
+    name: Option<String>,
+    access: Access,
+    limits: Limits,
+}
+
+impl Server {
+    /// A server for that agent, without a token, for clients on this machine and programs elsewhere.
+    #[must_use]
+    pub fn new(agent: Agent) -> Self {
+        Self { agent, name: None, access: Access::default(), limits: Limits::default() }
+    }
+
+    /// The name in the path, as in `/agents/NAME/SESSION`; unless set, any name is this agent's.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// What every client must show: as `Authorization: Bearer TOKEN`, or as `?token=TOKEN`, since a browser's WebSocket
+    /// cannot set a header.
+    #[must_use]
+    pub fn token(mut self, token: &str) -> Self {
+        self.access = self.access.token(token);
+        self
+    }
+
+    /// Lets web pages of that origin in, such as `https://chat.example.org`, beside those that come from the server's own
+    /// address. May be given several times.
+    #[must_use]
+    pub fn origin(mut self, origin: &str) -> Self {
+        self.access = self.access.origin(origin);
+        self
+    }
+
+    /// What a client may use.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Takes up what an earlier process has left, then serves until `stop` is done. Turns that run then have
+    /// [`Limits::stop`] to end; those that do not are taken up by the next process.
+    ///
+    /// # Errors
+    ///
+    /// If the listener fails, or the sessions that were interrupted cannot be listed.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        let stopping = CancellationToken::new();
+        let hubs = Arc::new(Hubs::new(self.agent.clone(), self.limits, stopping.clone()));
+        for session in self.agent.recover().await.map_err(io::Error::other)? {
+            hubs.open(session);
+        }
+        let access = self.access.on(listener.local_addr()?);
+        let shared = Shared::new(hubs.clone(), self.name, access, self.limits);
+        let own = stopping.clone();
+        let serving = axum::serve(listener, routes::routes(shared)).with_graceful_shutdown(async move {
+            stop.await;
+            own.cancel();
+        });
+        let late = async {
+            stopping.cancelled().await;
+            tokio::time::sleep(self.limits.stop).await;
+        };
+        // A client that says nothing does not hold the server up.
+        let served = tokio::select! { served = serving.into_future() => served, () = late => Ok(()) };
+        stopping.cancel();
+        hubs.close().await;
+        served
+    }
+}

@@ -1,0 +1,120 @@
+//! What there is over HTTP.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Request, State, WebSocketUpgrade};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tokio::sync::Semaphore;
+
+use super::access::Access;
+use super::hubs::Hubs;
+use super::limits::Limits;
+use super::outbox::outbox;
+use super::{messages, socket};
+use crate::agent::{EntryError, SessionError};
+use crate::store::StoreError;
+
+/// What every request is answered from.
+#[derive(Clone)]
+pub(super) struct Shared {
+    hubs: Arc<Hubs>,
+    name: Option<Arc<str>>,
+    access: Arc<Access>,
+    limits: Limits,
+    connections: Arc<Semaphore>,
+}
+
+impl Shared {
+    pub(super) fn new(hubs: Arc<Hubs>, name: Option<String>, access: Access, limits: Limits) -> Self {
+        let connections = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+        Self { hubs, name: name.map(Into::into), access: Arc::new(access), limits, connections }
+    }
+
+    fn knows(&self, agent: &str) -> bool {
+        self.name.as_deref().is_none_or(|name| name == agent)
+    }
+}
+
+pub(super) fn routes(shared: Shared) -> Router {
+    Router::new()
+        .route("/agents/{agent}/{session}", get(connect))
+        .route("/agents/{agent}/{session}/get-messages", get(get_messages))
+        .fallback(|| async { nothing() })
+        .route_layer(middleware::from_fn_with_state(shared.clone(), guard))
+        .route("/healthz", get(|| async { "ok" }))
+        .with_state(shared)
+}
+
+fn nothing() -> Response {
+    (StatusCode::NOT_FOUND, "there is nothing here").into_response()
+}
+
+async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+    match shared.access.check(request.headers(), request.uri()) {
+        Ok(()) => next.run(request).await,
+        Err((status, why)) => (status, why).into_response(),
+    }
+}
+
+async fn connect(
+    State(shared): State<Shared>,
+    Path((agent, session)): Path<(String, String)>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if !shared.knows(&agent) {
+        return nothing();
+    }
+    let Ok(place) = shared.connections.clone().try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many connections").into_response();
+    };
+    let (outbox, frames) = outbox(shared.limits.queued_bytes);
+    let seat = match shared.hubs.join(&session, &agent, outbox).await {
+        Ok(Some(seat)) => seat,
+        Ok(None) => return (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
+        Err(error) => return failed(&error),
+    };
+    let bytes = shared.limits.frame_bytes;
+    upgrade.max_message_size(bytes).max_frame_size(bytes).on_upgrade(|socket| async move {
+        socket::run(socket, seat, frames).await;
+        drop(place);
+    })
+}
+
+async fn get_messages(
+    State(shared): State<Shared>,
+    Path((agent, session)): Path<(String, String)>,
+) -> Response {
+    if !shared.knows(&agent) {
+        return nothing();
+    }
+    let stored = match shared.hubs.agent.session(&session).await {
+        Ok(session) => session.messages().await,
+        Err(error) => return failed(&error),
+    };
+    match stored {
+        Ok(stored) => {
+            let json = [(header::CONTENT_TYPE, "application/json")];
+            (json, messages::messages(&stored).to_string()).into_response()
+        }
+        Err(EntryError::Store(error)) => failed(&error.into()),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// What is wrong with a session; details of the store are for the log alone.
+fn failed(error: &SessionError) -> Response {
+    match error {
+        SessionError::Name(_) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+        SessionError::Store(StoreError::Held { .. }) | SessionError::InUse(_) => {
+            (StatusCode::CONFLICT, "the session is in use by another process").into_response()
+        }
+        SessionError::Hook(_) | SessionError::Store(_) => {
+            tracing::error!("a session cannot be opened: {error}");
+            (StatusCode::INTERNAL_SERVER_ERROR, "the session cannot be opened").into_response()
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! One WebSocket connection.
+
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use super::frames::ClientFrame;
+use super::hub::Order;
+use super::hubs::Seat;
+use super::outbox::Frames;
+
+/// How often a client is asked whether it is still there: 30 s.
+const PING: Duration = Duration::from_secs(30);
+
+/// How long a client may say nothing, pongs included: three pings.
+const SILENCE: Duration = Duration::from_secs(90);
+
+/// How long one frame may take to be written: 30 s.
+const WRITE: Duration = Duration::from_secs(30);
+
+/// Carries frames both ways until one side ends.
+pub(super) async fn run(mut socket: WebSocket, seat: Seat, mut frames: Frames) {
+    let mut ping = interval(PING);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut heard = Instant::now();
+    loop {
+        let message = tokio::select! {
+            frame = frames.next() => match frame {
+                Some(frame) => Message::Text(frame),
+                None => {
+                    let close = CloseFrame { code: close_code::AWAY, reason: "the server lets go".into() };
+                    let _ = timeout(WRITE, socket.send(Message::Close(Some(close)))).await;
+                    break;
+                }
+            },
+            _ = ping.tick() => {
+                if heard.elapsed() > SILENCE {
+                    break;
+                }
+                Message::Ping(Default::default())
+            }
+            received = socket.recv() => {
+                heard = Instant::now();
+                match received {
+                    Some(Ok(Message::Text(text))) => {
+                        let Some(frame) = ClientFrame::read(&text) else { continue };
+                        let order = Order::Frame { connection: seat.connection, frame };
+                        if seat.orders.send(order).await.is_err() {
+                            break;
+                        }
+                    }
+                    Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_))) => {}
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => break,
+                }
+                continue;
+            }
+        };
+        if !matches!(timeout(WRITE, socket.send(message)).await, Ok(Ok(()))) {
+            break;
+        }
+    }
+    seat.leave().await;
+}

@@ -1,0 +1,190 @@
+//! `lathe serve`: whom it lets in, what harm clients can do, and how it stops. What it says on the wire is the test `wire`.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use lathe::server::{Limits, Server};
+use lathe::store::Store;
+use lathe_tests::binary::Folder;
+use lathe_tests::house::{House, says};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_util::sync::CancellationToken;
+
+/// How long nothing at all may be heard.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Client(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Client {
+    async fn connect(address: &str, session: &str) -> Self {
+        Self(connect_async(format!("ws://{address}/agents/a/{session}")).await.unwrap().0)
+    }
+
+    /// The next frame of that type with that key and value.
+    async fn wait(&mut self, kind: &str, key: &str, wanted: &Value) -> Value {
+        loop {
+            let message = timeout(PATIENCE, self.0.next()).await.unwrap().unwrap().unwrap();
+            let Message::Text(text) = message else { continue };
+            let frame: Value = serde_json::from_str(&text).unwrap();
+            if frame["type"] == kind && frame[key] == *wanted {
+                return frame;
+            }
+        }
+    }
+
+    /// Asks, and waits for the end of the answer.
+    async fn ask(&mut self, id: &str, text: &str) -> Value {
+        self.send(id, text).await;
+        self.wait("cf_agent_use_chat_response", "done", &json!(true)).await
+    }
+
+    async fn send(&mut self, id: &str, text: &str) {
+        let message =
+            json!({"id": format!("u-{id}"), "role": "user", "parts": [{"type": "text", "text": text}]});
+        let body = json!({"messages": [message], "trigger": "submit-message"}).to_string();
+        let init = json!({"method": "POST", "body": body});
+        let frame = json!({"type": "cf_agent_use_chat_request", "id": id, "init": init});
+        self.0.send(Message::text(frame.to_string())).await.unwrap();
+    }
+
+    /// Whether the server ends it.
+    async fn is_closed(&mut self) -> bool {
+        loop {
+            match timeout(PATIENCE, self.0.next()).await.unwrap() {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return true,
+                Some(Ok(_)) => {}
+            }
+        }
+    }
+}
+
+/// A server in this process.
+async fn serve(house: &House, change: impl FnOnce(Server) -> Server) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = change(Server::new(house.agent.clone()));
+    tokio::spawn(server.serve(listener, std::future::pending()));
+    address
+}
+
+/// The status with which a connection is refused; 0 if it is not.
+async fn refused(url: String, origin: Option<&str>) -> u16 {
+    let mut request = url.into_client_request().unwrap();
+    if let Some(origin) = origin {
+        request.headers_mut().insert("origin", origin.parse().unwrap());
+    }
+    let error = connect_async(request).await.err();
+    let Some(tungstenite::Error::Http(answer)) = &error else { return 0 };
+    answer.status().as_u16()
+}
+
+#[tokio::test]
+async fn the_harm_that_one_client_does_is_its_own() {
+    let house = House::plain(&json!([says("hello")])).await;
+    let limits = Limits { frame_bytes: 100_000, connections: 3, ..Limits::default() };
+    let address = serve(&house, |server| server.limits(limits)).await.to_string();
+    let mut good = Client::connect(&address, "good").await;
+    let mut bad = Client::connect(&address, "bad").await;
+    let deep = "[".repeat(50_000);
+    for text in
+        ["{", "\u{0}", "{\"type\":\"rpc\"}", &*format!("{{\"type\":\"cf_agent_state\",\"state\":{deep}")]
+    {
+        bad.0.send(Message::text(text)).await.unwrap();
+    }
+    bad.0.send(Message::binary(vec![0xff; 1_000])).await.unwrap();
+    assert_eq!(bad.ask("one", "still there?").await["outcome"], "completed");
+    let _ = bad.0.send(Message::text("x".repeat(200_000))).await;
+    assert!(bad.is_closed().await, "a frame beyond the limit ends its connection");
+
+    let mut flood = Vec::new();
+    for session in ["x", "y"] {
+        flood.push(Client::connect(&address, session).await);
+    }
+    let url = format!("ws://{address}/agents/a/z");
+    assert_eq!(refused(url, None).await, 503, "there is no place left");
+    let done = good.ask("one", "hi").await;
+    assert_eq!((&done["outcome"], &done["messageIds"]), (&json!("completed"), &json!(["u-one"])));
+    let session = house.agent.session("good").await.unwrap();
+    assert_eq!(session.messages().await.unwrap().len(), 2, "nothing of the other session is here");
+}
+
+#[tokio::test]
+async fn who_may_come_in() {
+    let house = House::plain(&json!([says("hello")])).await;
+    let address = serve(&house, |server| server.name("desk").token("s3cret")).await;
+    let url = |rest: &str| format!("ws://{address}/agents/{rest}");
+    assert_eq!(refused(url("desk/s"), None).await, 401);
+    assert_eq!(refused(url("desk/s?token=s3cret"), Some("https://evil.example")).await, 403);
+    assert_eq!(refused(url("other/s?token=s3cret"), None).await, 404);
+    assert_eq!(refused(url("desk/%01?token=s3cret"), None).await, 400, "no name for a session");
+    assert!(connect_async(url("desk/s?token=s3cret")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_server_that_stops_leaves_what_is_not_over_to_the_next() {
+    let script = json!([{"text": ["one ", {"holdMs": 60_000}, "two"]}, says("again")]);
+    let house = House::plain(&script).await;
+    let stop = CancellationToken::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let limits = Limits { stop: Duration::from_millis(50), ..Limits::default() };
+    let server = Server::new(house.agent.clone()).limits(limits);
+    let serving = tokio::spawn(server.serve(listener, stop.clone().cancelled_owned()));
+    let mut client = Client::connect(&address, "s").await;
+    client.send("one", "count").await;
+    client.wait("cf_agent_use_chat_response", "seq", &json!(3)).await;
+    stop.cancel();
+    serving.await.unwrap().unwrap();
+    assert!(client.is_closed().await);
+    assert_eq!(house.store.interrupted().await.unwrap(), ["s"]);
+}
+
+/// The server in the folder, and where it listens.
+fn start(folder: &Folder, args: &[&str]) -> (Child, String) {
+    let all = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
+    let mut child = folder.command(&all).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let said = lines.map(Result::unwrap).find(|line| line.contains("http://")).unwrap();
+    let address = said.split("http://").nth(1).unwrap().split(',').next().unwrap().to_owned();
+    (child, address)
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_binary_serves_until_it_is_told_to_stop() {
+    let folder = Folder::new();
+    let (mut child, address) = start(&folder, &["--agent", "a"]);
+    let mut client = Client::connect(&address, "s").await;
+    assert_eq!(client.ask("one", "What is 21 * 2?").await["outcome"], "completed");
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert!(client.is_closed().await);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let (mut child, address) = start(&folder, &[]);
+    let mut client = Client::connect(&address, "s").await;
+    let greeting = client.wait("cf_agent_chat_messages", "connect", &json!(true)).await;
+    assert_eq!(greeting["messages"].as_array().unwrap().len(), 2, "the conversation is still there");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn an_address_that_others_reach_needs_a_token() {
+    let folder = Folder::new();
+    let ran = folder.command(&["serve", "--listen", "0.0.0.0:0"]).output().unwrap();
+    let err = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(2), "{err}");
+    assert!(err.contains("no token is set") && err.contains("--token-env"), "{err}");
+    folder.write("lathe.toml", "[server]\nlisten = \"0.0.0.0:0\"\ntoken-env = \"LATHE_NO_SUCH_TOKEN\"");
+    let ran = folder.command(&["serve"]).output().unwrap();
+    assert!(String::from_utf8(ran.stderr).unwrap().contains("LATHE_NO_SUCH_TOKEN"));
+}
