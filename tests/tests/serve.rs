@@ -130,22 +130,32 @@ async fn who_may_come_in() {
     assert!(connect_async(url("desk/s?token=s3cret")).await.is_ok());
 }
 
-#[tokio::test]
-async fn a_server_that_stops_leaves_what_is_not_over_to_the_next() {
-    let script = json!([{"text": ["one ", {"holdMs": 60_000}, "two"]}, says("again")]);
-    let house = House::plain(&script).await;
+/// Stops a server while it answers, with nobody connected any more.
+async fn stopped_in_a_turn(house: &House, patience: Duration) {
     let stop = CancellationToken::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let limits = Limits { stop: Duration::from_millis(50), ..Limits::default() };
-    let server = Server::new(house.agent.clone()).limits(limits);
+    let server = Server::new(house.agent.clone()).limits(Limits { stop: patience, ..Limits::default() });
     let serving = tokio::spawn(server.serve(listener, stop.clone().cancelled_owned()));
     let mut client = Client::connect(&address, "s").await;
     client.send("one", "count").await;
     client.wait("cf_agent_use_chat_response", "seq", &json!(3)).await;
+    drop(client);
     stop.cancel();
     serving.await.unwrap().unwrap();
-    assert!(client.is_closed().await);
+}
+
+#[tokio::test]
+async fn a_server_that_stops_lets_turns_end() {
+    let house = House::plain(&json!([{"text": ["one ", {"holdMs": 500}, "two"]}])).await;
+    stopped_in_a_turn(&house, PATIENCE).await;
+    assert_eq!(house.transcript().await, ["user: count", "assistant: one two"]);
+}
+
+#[tokio::test]
+async fn what_does_not_end_in_time_is_left_to_the_next_server() {
+    let house = House::plain(&json!([{"text": ["one ", {"holdMs": 60_000}, "two"]}])).await;
+    stopped_in_a_turn(&house, Duration::from_millis(50)).await;
     assert_eq!(house.store.interrupted().await.unwrap(), ["s"]);
 }
 
