@@ -13,6 +13,7 @@ use lathe::store::Store;
 use lathe_tests::binary::Folder;
 use lathe_tests::house::{House, says};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -130,22 +131,72 @@ async fn who_may_come_in() {
     assert!(connect_async(url("desk/s?token=s3cret")).await.is_ok());
 }
 
+/// What is answered over HTTP, head and all.
+async fn http(address: &str, head: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let length = body.len();
+    let request = format!(
+        "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+    answer
+}
+
 #[tokio::test]
-async fn a_server_that_stops_leaves_what_is_not_over_to_the_next() {
-    let script = json!([{"text": ["one ", {"holdMs": 60_000}, "two"]}, says("again")]);
-    let house = House::plain(&script).await;
+async fn clients_that_post_are_streamed_the_answer_and_may_resume() {
+    let house = House::plain(&json!([says("hello"), {"text": ["one ", {"holdMs": 500}, "two"]}])).await;
+    let limits = Limits { frame_bytes: 10_000, ..Limits::default() };
+    let address = serve(&house, |server| server.limits(limits)).await.to_string();
+    let message = |id: &str| json!({"id": id, "role": "user", "parts": [{"type": "text", "text": "hi"}]});
+    let ask =
+        |id: &str| json!({"id": "s", "messages": [message(id)], "trigger": "submit-message"}).to_string();
+    assert!(http(&address, "GET /api/chat/s/stream", "").await.starts_with("HTTP/1.1 204"));
+    let answer = http(&address, "POST /api/chat", &ask("u1")).await;
+    assert!(answer.contains("x-vercel-ai-ui-message-stream: v1"), "{answer}");
+    for part in ["\"type\":\"start\"", "\"delta\":\"hello\"", "\"finishReason\":\"stop\"", "data: [DONE]"] {
+        assert!(answer.contains(part), "{part} is not in {answer}");
+    }
+    let mut watching = Client::connect(&address, "s").await;
+    let (asker, own) = (address.clone(), ask("u2"));
+    let asking = tokio::spawn(async move { http(&asker, "POST /api/chat", &own).await });
+    watching.wait("cf_agent_use_chat_response", "seq", &json!(3)).await;
+    let resumed = http(&address, "GET /api/chat/s/stream", "").await;
+    assert!(resumed.contains("one ") && resumed.contains("two") && resumed.contains("[DONE]"), "{resumed}");
+    assert!(asking.await.unwrap().contains("two"));
+    for (body, status) in [("{", 400), ("{\"id\":\"s\"}", 400), (&*"x".repeat(20_000), 413)] {
+        let answer = http(&address, "POST /api/chat", body).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    }
+}
+
+/// Stops a server while it answers, with nobody connected any more.
+async fn stopped_in_a_turn(house: &House, patience: Duration) {
     let stop = CancellationToken::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let limits = Limits { stop: Duration::from_millis(50), ..Limits::default() };
-    let server = Server::new(house.agent.clone()).limits(limits);
+    let server = Server::new(house.agent.clone()).limits(Limits { stop: patience, ..Limits::default() });
     let serving = tokio::spawn(server.serve(listener, stop.clone().cancelled_owned()));
     let mut client = Client::connect(&address, "s").await;
     client.send("one", "count").await;
     client.wait("cf_agent_use_chat_response", "seq", &json!(3)).await;
+    drop(client);
     stop.cancel();
     serving.await.unwrap().unwrap();
-    assert!(client.is_closed().await);
+}
+
+#[tokio::test]
+async fn a_server_that_stops_lets_turns_end() {
+    let house = House::plain(&json!([{"text": ["one ", {"holdMs": 500}, "two"]}])).await;
+    stopped_in_a_turn(&house, PATIENCE).await;
+    assert_eq!(house.transcript().await, ["user: count", "assistant: one two"]);
+}
+
+#[tokio::test]
+async fn what_does_not_end_in_time_is_left_to_the_next_server() {
+    let house = House::plain(&json!([{"text": ["one ", {"holdMs": 60_000}, "two"]}])).await;
+    stopped_in_a_turn(&house, Duration::from_millis(50)).await;
     assert_eq!(house.store.interrupted().await.unwrap(), ["s"]);
 }
 

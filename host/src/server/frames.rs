@@ -84,6 +84,10 @@ impl ClientFrame {
 }
 
 impl Init {
+    pub(super) fn post(body: String) -> Self {
+        Self { method: "POST".into(), body }
+    }
+
     /// None if it asks nothing; an error if what it asks cannot be read.
     pub(super) fn asked(&self) -> Option<Result<Asked, String>> {
         if self.method != "POST" {

@@ -76,9 +76,9 @@ impl Hubs {
     /// Waits for the hubs to end, as they do once the server stops.
     pub(super) async fn close(&self) {
         let hubs = std::mem::take(&mut *self.hubs.lock());
-        for (session, hub) in hubs {
-            drop(hub.orders);
-            if hub.task.await.is_err() {
+        // A hub that nobody can reach any more would end before its turn: the way to it is kept until then.
+        for (session, Running { orders: _reachable, task }) in hubs {
+            if task.await.is_err() {
                 tracing::error!(session, "the hub of a session panicked; this is a bug in the host");
             }
         }

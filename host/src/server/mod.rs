@@ -1,4 +1,4 @@
-//! An agent for clients: Think's frames over WebSocket, and HTTP beside them (`think.md` §6).
+//! An agent for clients: Think's frames over WebSocket (`think.md` §6), and the AI SDK's stream over SSE.
 //!
 //! May use `agent`, and `turn` for what messages and chunks are. Each session that somebody is connected to has a hub, a
 //! task that alone speaks to its connections; so nothing that comes from the wire reaches another session, and frames have
@@ -14,6 +14,7 @@ mod messages;
 mod outbox;
 mod routes;
 mod socket;
+mod sse;
 mod stream;
 
 use std::future::{Future, IntoFuture};

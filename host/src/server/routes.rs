@@ -3,28 +3,28 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, Request, State, WebSocketUpgrade};
+use axum::extract::{DefaultBodyLimit, Path, Request, State, WebSocketUpgrade};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use tokio::sync::Semaphore;
+use axum::routing::{get, post};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::access::Access;
 use super::hubs::Hubs;
 use super::limits::Limits;
 use super::outbox::outbox;
-use super::{messages, socket};
+use super::{messages, socket, sse};
 use crate::agent::{EntryError, SessionError};
 use crate::store::StoreError;
 
 /// What every request is answered from.
 #[derive(Clone)]
 pub(super) struct Shared {
-    hubs: Arc<Hubs>,
+    pub(super) hubs: Arc<Hubs>,
     name: Option<Arc<str>>,
     access: Arc<Access>,
-    limits: Limits,
+    pub(super) limits: Limits,
     connections: Arc<Semaphore>,
 }
 
@@ -32,6 +32,11 @@ impl Shared {
     pub(super) fn new(hubs: Arc<Hubs>, name: Option<String>, access: Access, limits: Limits) -> Self {
         let connections = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
         Self { hubs, name: name.map(Into::into), access: Arc::new(access), limits, connections }
+    }
+
+    /// A connection's place; none if there is none left.
+    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        self.connections.clone().try_acquire_owned().ok()
     }
 
     fn knows(&self, agent: &str) -> bool {
@@ -43,10 +48,17 @@ pub(super) fn routes(shared: Shared) -> Router {
     Router::new()
         .route("/agents/{agent}/{session}", get(connect))
         .route("/agents/{agent}/{session}/get-messages", get(get_messages))
+        .route("/api/chat", post(sse::chat))
+        .route("/api/chat/{session}/stream", get(sse::resume))
+        .layer(DefaultBodyLimit::max(shared.limits.frame_bytes))
         .fallback(|| async { nothing() })
         .route_layer(middleware::from_fn_with_state(shared.clone(), guard))
         .route("/healthz", get(|| async { "ok" }))
         .with_state(shared)
+}
+
+pub(super) fn full() -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, "too many connections").into_response()
 }
 
 fn nothing() -> Response {
@@ -68,9 +80,7 @@ async fn connect(
     if !shared.knows(&agent) {
         return nothing();
     }
-    let Ok(place) = shared.connections.clone().try_acquire_owned() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many connections").into_response();
-    };
+    let Some(place) = shared.place() else { return full() };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
     let seat = match shared.hubs.join(&session, &agent, outbox).await {
         Ok(Some(seat)) => seat,
@@ -106,7 +116,7 @@ async fn get_messages(
 }
 
 /// What is wrong with a session; details of the store are for the log alone.
-fn failed(error: &SessionError) -> Response {
+pub(super) fn failed(error: &SessionError) -> Response {
     match error {
         SessionError::Name(_) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
         SessionError::Store(StoreError::Held { .. }) | SessionError::InUse(_) => {

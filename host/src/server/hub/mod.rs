@@ -2,6 +2,8 @@
 
 mod ask;
 mod resume;
+#[cfg(test)]
+mod tests;
 mod turns;
 
 use std::collections::{HashMap, HashSet};
@@ -87,9 +89,14 @@ impl Hub {
         loop {
             let busy = self.session.is_busy();
             if stopping && !busy {
+                // The end of the last turn is among them.
+                while let Ok(event) = self.events.try_recv() {
+                    self.event(event).await;
+                }
                 return;
             }
-            if !stopping && (busy || !self.connections.is_empty()) {
+            let wanted = busy || !self.connections.is_empty();
+            if !stopping && wanted {
                 until = Instant::now() + IDLE;
             }
             tokio::select! {
@@ -98,7 +105,7 @@ impl Hub {
                     stopping = true;
                     until = Instant::now() + self.limits.stop;
                 }
-                () = tokio::time::sleep_until(until) => return,
+                () = tokio::time::sleep_until(until), if stopping || !wanted => return,
                 event = self.events.recv() => match event {
                     Ok(event) => self.event(event).await,
                     Err(RecvError::Lagged(_)) => self.lagged(),

@@ -1,0 +1,34 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::agent::Agent;
+use crate::server::outbox::outbox;
+use crate::store::SqliteStore;
+
+#[tokio::test(start_paused = true)]
+async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(&folder.path().join("lathe.db")).await.unwrap());
+    let agent = Agent::builder(store).build().unwrap();
+    let hub = Hub::new(agent.session("s").await.unwrap(), Limits::default());
+    let (orders, receiver) = mpsc::channel(8);
+    let running = tokio::spawn(hub.run(receiver, CancellationToken::new()));
+    let (outbox, mut frames) = outbox(1_000_000);
+    orders.send(Order::Join { connection: 1, agent: "a".into(), outbox }).await.unwrap();
+    for greeting in ["cf_agent_chat_messages", "cf_agent_identity", "cf_agent_mcp_servers"] {
+        assert!(frames.next().await.unwrap().contains(greeting));
+    }
+    tokio::time::sleep(IDLE * 3).await;
+    let frame = ClientFrame::Rpc { id: "c".into(), method: "none".into() };
+    orders.send(Order::Frame { connection: 1, frame }).await.unwrap();
+    assert!(
+        frames.next().await.unwrap().contains("\"success\":false"),
+        "nobody has spoken, and yet it is there"
+    );
+    orders.send(Order::Leave { connection: 1 }).await.unwrap();
+    assert!(frames.next().await.is_none());
+    tokio::time::sleep(IDLE / 2).await;
+    assert!(!running.is_finished(), "who comes back finds it");
+    tokio::time::sleep(IDLE).await;
+    assert!(running.is_finished());
+}
