@@ -2,6 +2,7 @@
 pub mod binary;
 pub mod built_in;
 pub mod compare;
+mod differences;
 pub mod docs;
 pub mod guests;
 pub mod house;
@@ -12,5 +13,6 @@ pub mod recorder;
 pub mod recording;
 pub mod scripts;
 pub mod source;
+pub mod suite;
 pub mod tool;
 pub mod wit;
