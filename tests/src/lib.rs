@@ -6,6 +6,7 @@ mod differences;
 pub mod docs;
 pub mod guests;
 pub mod house;
+pub mod log;
 pub mod mutation;
 pub mod probe;
 pub mod provider_server;

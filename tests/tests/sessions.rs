@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::io::Write;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -15,8 +14,8 @@ use lathe::store::Store;
 use lathe::turn::{ModelCall, Part, UiMessage};
 use lathe_tests::binary::{Folder, Ran};
 use lathe_tests::house::{House, call, load, says};
+use lathe_tests::log::Log;
 use lathe_tests::tool::FnTool;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 fn script(entries: &[Value]) -> Value {
@@ -89,20 +88,6 @@ impl Compactor for Never {
     }
 }
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn a_conversation_that_cannot_be_shorter_is_warned_of_once() {
     let log = Log::default();
@@ -115,7 +100,7 @@ async fn a_conversation_that_cannot_be_shorter_is_warned_of_once() {
     for prompt in ["one", "two", "three"] {
         session.send(prompt).await.unwrap().finish().await;
     }
-    let log = String::from_utf8(log.0.lock().clone()).unwrap();
+    let log = log.text();
     assert_eq!(log.matches("cannot be made shorter").count(), 1, "{log}");
 }
 
