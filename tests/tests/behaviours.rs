@@ -333,8 +333,8 @@ async fn client_turn(session: &Session) {
     drop(session.send(request).await.unwrap().finish().await);
 }
 
-async fn ended(watcher: &mut tokio::sync::broadcast::Receiver<SessionEvent>) {
-    while !matches!(watcher.recv().await.unwrap(), SessionEvent::TurnEnded { .. }) {}
+async fn ended(watcher: &mut lathe::agent::Watcher) {
+    while !matches!(watcher.next().await.unwrap(), SessionEvent::TurnEnded { .. }) {}
 }
 
 #[tokio::test]

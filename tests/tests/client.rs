@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use lathe::Session;
-use lathe::agent::{AnswerError, ChatRequest, SessionEvent};
+use lathe::agent::{AnswerError, ChatRequest, SessionEvent, Watcher};
 use lathe::hooks::{HookResult, Hooks, ToolCallContext, ToolResultContext, TurnContext};
 use lathe::turn::{
     ToolDecision, ToolDefinition, ToolError, ToolOverride, ToolState, Trigger, TurnConfig, TurnStatus,
@@ -18,7 +18,6 @@ use lathe_tests::house::{House, call, says, watch};
 use lathe_tests::tool::FnTool;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::broadcast;
 
 fn ask_color() -> Vec<ToolDefinition> {
     let tool =
@@ -39,16 +38,16 @@ fn two_calls() -> Value {
 }
 
 /// Waits for the end of the next turn.
-async fn next_end(watcher: &mut broadcast::Receiver<SessionEvent>) -> TurnStatus {
+async fn next_end(watcher: &mut Watcher) -> TurnStatus {
     loop {
-        if let SessionEvent::TurnEnded { status, .. } = watcher.recv().await.unwrap() {
+        if let SessionEvent::TurnEnded { status, .. } = watcher.next().await.unwrap() {
             return status;
         }
     }
 }
 
 /// Whether no turn ends for a while, many times what a continuation waits for.
-async fn nothing_ends(watcher: &mut broadcast::Receiver<SessionEvent>) -> bool {
+async fn nothing_ends(watcher: &mut Watcher) -> bool {
     tokio::time::timeout(Duration::from_millis(500), next_end(watcher)).await.is_err()
 }
 

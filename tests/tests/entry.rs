@@ -418,7 +418,7 @@ async fn whoever_watches_a_session_sees_turns_that_others_began() {
     let mut watcher = session.watch();
     let result = house.send("one").await;
     let mut kinds = Vec::new();
-    while let Ok(event) = watcher.try_recv() {
+    while let Some(event) = watcher.try_next() {
         if let SessionEvent::TurnEnded { request_id, .. } = &event {
             assert_eq!(*request_id, result.request_id);
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::{OnceCell, broadcast, mpsc, oneshot};
+use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -19,16 +19,12 @@ use super::turns::TurnQueue;
 use super::{EntryError, SessionEvent};
 use crate::driver::{
     Arrival, ChatEvent, ClientAnswers, Conversation, Ended, EventSender, MessageQueue, RecoveryEvent, Setup,
-    TurnDriver, TurnInput,
+    TurnDriver, TurnInput, Watchers,
 };
 use crate::recovery::Interruption;
 use crate::store::{JournalChange, LastRequest, StoreError, TurnRecord};
 use crate::tools::ToolSet;
 use crate::turn::{SubmissionStatus, ToolDefinition, Trigger, TurnStart, TurnStatus, UiMessage};
-
-/// Events that a watcher of a session may lag behind; further ones are lost to it. 4,096: several seconds of any model's
-/// output.
-const WATCHED: usize = 4_096;
 
 /// A session while somebody holds it or a turn of it runs.
 pub(super) struct Live {
@@ -39,7 +35,7 @@ pub(super) struct Live {
     pub(super) submissions: Submissions,
     pub(super) continuation: Continuation,
     pub(super) compaction: Compaction,
-    pub(super) watchers: broadcast::Sender<SessionEvent>,
+    pub(super) watchers: Watchers,
     /// Set once what an earlier process has left is taken up.
     pub(super) resumed: OnceCell<()>,
     /// Whether somebody works on submissions.
@@ -115,7 +111,7 @@ impl Live {
             submissions: Submissions::default(),
             continuation: Continuation::default(),
             compaction: Compaction::default(),
-            watchers: broadcast::channel(WATCHED).0,
+            watchers: Watchers::default(),
             resumed: OnceCell::new(),
             submitting: AtomicBool::new(false),
             recovery: Mutex::default(),
@@ -150,7 +146,7 @@ impl Live {
     }
 
     pub(super) fn tell(&self, event: SessionEvent) {
-        let _ = self.watchers.send(event);
+        self.watchers.tell(event);
     }
 
     /// A turn that never begins.

@@ -25,7 +25,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 pub use crate::driver::{
-    ChatEvent, QueueMode, RecoveryEvent, Retry, SessionEvent, TranscriptEvent, TurnEvent,
+    ChatEvent, QueueMode, RecoveryEvent, Retry, SessionEvent, TranscriptEvent, TurnEvent, Watcher,
 };
 pub use builder::{AgentBuilder, MAX_STEPS};
 pub use concurrency::Concurrency;

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::concurrency::Concurrency;
 use super::live::{Admission, Live, Plan};
 use super::reconcile::reconcile;
 use super::stream::{Skipped, TurnResult, TurnStream};
-use super::{AnswerError, ChatRequest, EntryError, SessionEvent};
+use super::{AnswerError, ChatRequest, EntryError, Watcher};
 use crate::driver::{Arrival, ClientAnswer};
 use crate::store::{Incoming, LastRequest, Received, Store};
 use crate::turn::{Json, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
@@ -58,10 +58,10 @@ impl Session {
     }
 
     /// What happens in the session from now on, in all its turns, as long as somebody holds it. Whoever reads too slowly
-    /// misses events.
+    /// is left behind.
     #[must_use]
-    pub fn watch(&self) -> broadcast::Receiver<SessionEvent> {
-        self.live.watchers.subscribe()
+    pub fn watch(&self) -> Watcher {
+        self.live.watchers.watch()
     }
 
     /// Starts a turn with a user's message, which is stored at once, also if the turn has to wait. The turn runs whether

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde::Serialize;
-use tokio::sync::broadcast;
 use uuid::Uuid;
 
 use super::live::{Admission, Live, Plan};
@@ -179,7 +178,7 @@ impl Live {
         let store = &self.setup.store;
         let name = &self.conversation.name;
         // Told of every turn's end from before the turn begins.
-        let mut events = self.watchers.subscribe();
+        let mut events = self.watchers.watch();
         while let Some(next) = store.open_submissions(name).await?.into_iter().next() {
             let id = &*next.submission_id;
             match next.status {
@@ -214,12 +213,14 @@ impl Live {
                     ended => break ended,
                 }
                 loop {
-                    match events.recv().await {
-                        Ok(SessionEvent::TurnEnded { .. }) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                    match events.next().await {
+                        Some(SessionEvent::TurnEnded { .. }) => break,
+                        Some(_) => {}
+                        // It was left behind: the session is held here.
+                        None => {
+                            events = self.watchers.watch();
                             break;
                         }
-                        Ok(_) => {}
-                        Err(broadcast::error::RecvError::Closed) => return Ok(()),
                     }
                 }
             };

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 
-use super::ChatEvent;
+use super::{ChatEvent, Watchers};
 use crate::extensions::{Bridge, LogLevel, LogRecord, LogSource};
 use crate::hooks::{Condition, Events, HealthChange, HookCall, ToolCost};
 use crate::turn::{Chunk, Trigger, TurnStatus, UiMessage};
@@ -107,14 +107,14 @@ pub(crate) struct EventSender {
     /// Keeps what extensions fail with.
     pub(crate) bridge: Arc<dyn Bridge>,
     pub(crate) turn: mpsc::UnboundedSender<TurnEvent>,
-    pub(crate) session: broadcast::Sender<SessionEvent>,
+    pub(crate) session: Watchers,
 }
 
 impl EventSender {
     pub(crate) fn send(&self, event: TurnEvent) {
-        if self.session.receiver_count() > 0 {
+        if !self.session.is_empty() {
             let request_id = self.request_id.clone();
-            let _ = self.session.send(SessionEvent::Turn { request_id, event: event.clone() });
+            self.session.tell(SessionEvent::Turn { request_id, event: event.clone() });
         }
         let _ = self.turn.send(event);
     }

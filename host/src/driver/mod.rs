@@ -20,6 +20,7 @@ mod setup;
 mod stream;
 mod tools;
 mod turn;
+mod watch;
 
 pub(crate) use active::Active;
 pub(crate) use answers::{ClientAnswer, ClientAnswers};
@@ -36,3 +37,5 @@ pub(crate) use queue::MessageQueue;
 pub use queue::QueueMode;
 pub(crate) use setup::{FindModel, Setup};
 pub(crate) use turn::{Ended, TurnDriver};
+pub use watch::Watcher;
+pub(crate) use watch::Watchers;

@@ -46,7 +46,12 @@ impl Seen {
     /// The time within which this part of the tokens has arrived.
     pub(crate) fn percentile(&self, part: f64) -> Duration {
         let last = self.ways.len() - 1;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a place in a list")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a place in a list"
+        )]
         let place = (last as f64 * part) as usize;
         Duration::from_nanos(self.ways[place])
     }
@@ -110,7 +115,8 @@ async fn connect(address: &str, session: usize) -> Socket {
 }
 
 async fn ask(socket: &mut Socket, id: &str) {
-    let message = json!({"id": format!("u {id}"), "role": "user", "parts": [{"type": "text", "text": "Go on."}]});
+    let message =
+        json!({"id": format!("u {id}"), "role": "user", "parts": [{"type": "text", "text": "Go on."}]});
     let body = json!({"messages": [message], "trigger": "submit-message"}).to_string();
     let init = json!({"method": "POST", "body": body});
     let frame = json!({"type": "cf_agent_use_chat_request", "id": id, "init": init});

@@ -52,7 +52,11 @@ impl LanguageModel for Metronome {
 }
 
 /// Now, in nanoseconds: of the machine's clock, since two processes are to agree.
-#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "no other clock is the same in two processes")]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "no other clock is the same in two processes"
+)]
 pub(crate) fn now() -> u128 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()
 }

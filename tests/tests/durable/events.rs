@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lathe::agent::{SessionEvent, SubmitOptions};
+use lathe::agent::{SessionEvent, SubmitOptions, Watcher};
 use lathe::turn::{SubmissionStatus, UiMessage};
 use lathe_tests::binary::Folder;
 use lathe_tests::house::says;
@@ -13,10 +13,10 @@ use super::witness::Witness;
 use super::{agent, run};
 
 /// The names of the events for operators in a list of session events, until a turn has ended.
-async fn names(watching: &mut tokio::sync::broadcast::Receiver<SessionEvent>) -> Vec<String> {
+async fn names(watching: &mut Watcher) -> Vec<String> {
     let mut names = Vec::new();
     loop {
-        let event = watching.recv().await.unwrap();
+        let event = watching.next().await.unwrap();
         let json = match &event {
             SessionEvent::Turn { event, .. } => json!(event),
             SessionEvent::Chat { event } => json!(event),

@@ -9,8 +9,7 @@ mod turns;
 use std::collections::{HashMap, HashSet};
 
 use axum::extract::ws::Utf8Bytes;
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +17,7 @@ use super::frames::{self, ClientFrame};
 use super::limits::Limits;
 use super::outbox::Outbox;
 use super::stream::{Request, Stream};
-use crate::agent::{Session, SessionEvent};
+use crate::agent::{Session, Watcher};
 use crate::turn::Json;
 
 /// How long a session without a connection and without a turn is kept, for who comes back: 5 minutes.
@@ -36,7 +35,7 @@ pub(super) enum Order {
 
 pub(super) struct Hub {
     session: Session,
-    events: broadcast::Receiver<SessionEvent>,
+    events: Watcher,
     limits: Limits,
     connections: HashMap<u64, Outbox>,
     /// Turns that show nothing yet, those that were asked for first in front.
@@ -90,7 +89,7 @@ impl Hub {
             let busy = self.session.is_busy();
             if stopping && !busy {
                 // The end of the last turn is among them.
-                while let Ok(event) = self.events.try_recv() {
+                while let Some(event) = self.events.try_next() {
                     self.event(event).await;
                 }
                 return;
@@ -106,10 +105,9 @@ impl Hub {
                     until = Instant::now() + self.limits.stop;
                 }
                 () = tokio::time::sleep_until(until), if stopping || !wanted => return,
-                event = self.events.recv() => match event {
-                    Ok(event) => self.event(event).await,
-                    Err(RecvError::Lagged(_)) => self.lagged(),
-                    Err(RecvError::Closed) => return,
+                event = self.events.next() => match event {
+                    Some(event) => self.event(event).await,
+                    None => self.lagged(),
                 },
                 order = orders.recv() => match order {
                     Some(order) => self.order(order, stopping).await,
@@ -164,6 +162,7 @@ impl Hub {
     /// Events are lost: what clients have seen has a hole. They come back and are told all anew.
     fn lagged(&mut self) {
         tracing::warn!(session = self.session.name(), "the hub of a session was too slow for its events");
+        self.events = self.session.watch();
         self.connections.clear();
         self.waiting.clear();
         self.excluded.clear();

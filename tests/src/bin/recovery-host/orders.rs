@@ -11,7 +11,6 @@ use lathe::agent::{AnswerError, ChatRequest, SubmitOptions};
 use lathe::turn::{ToolDefinition, ToolError, Trigger, UiMessage};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::sync::broadcast::error::RecvError;
 
 use crate::house::House;
 
@@ -79,13 +78,10 @@ impl Orders {
         let session = self.house.session().await?;
         let mut events = session.watch();
         tokio::spawn(async move {
-            loop {
-                match events.recv().await {
-                    Ok(event) => say(&json!({"event": event}))?,
-                    Err(RecvError::Lagged(lost)) => bail!("{lost} events were lost"),
-                    Err(RecvError::Closed) => return Ok(()),
-                }
+            while let Some(event) = events.next().await {
+                say(&json!({"event": event}))?;
             }
+            anyhow::Ok(())
         });
         self.session = Some(session.clone());
         Ok(session)

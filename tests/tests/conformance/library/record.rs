@@ -1,22 +1,20 @@
 //! What happened, in one order: what hooks are shown, what the model is asked, what the user does, and what the session
 //! tells whoever watches it.
 
-use lathe::agent::{SessionEvent, TranscriptEvent};
+use lathe::agent::{SessionEvent, TranscriptEvent, Watcher};
 use lathe::hooks::{ChatResponseContext, TurnContext};
 use lathe::turn::{AnswerPart, Chunk, ModelCall, ModelMessage, Part, Role, TurnStatus};
 use lathe::{Session, TurnEvent};
 use lathe_tests::recording::pick_content;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::TryRecvError;
 
 #[derive(Default)]
 pub(crate) struct Record(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    watch: Option<Receiver<SessionEvent>>,
+    watch: Option<Watcher>,
     events: Vec<Value>,
     requests: Vec<Value>,
     executions: Vec<Value>,
@@ -159,15 +157,10 @@ impl Inner {
     /// What the session has told since, in the library's words.
     fn told(&mut self) -> Vec<Value> {
         let mut told = Vec::new();
-        loop {
-            match self.watch.as_mut().map(Receiver::try_recv) {
-                Some(Ok(event)) => told.extend(self.words(event)),
-                Some(Err(TryRecvError::Lagged(number))) => {
-                    told.push(json!({"event": "lost", "number": number}));
-                }
-                Some(Err(TryRecvError::Empty | TryRecvError::Closed)) | None => return told,
-            }
+        while let Some(event) = self.watch.as_mut().and_then(Watcher::try_next) {
+            told.extend(self.words(event));
         }
+        told
     }
 
     fn words(&mut self, event: SessionEvent) -> Option<Value> {
