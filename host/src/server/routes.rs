@@ -18,6 +18,9 @@ use super::{messages, socket, sse};
 use crate::agent::{EntryError, SessionError};
 use crate::store::StoreError;
 
+/// Bytes that are read from a connection at once, and that each takes while it waits: 4 KiB. Frames may be longer.
+const READ: usize = 4 << 10;
+
 /// What every request is answered from.
 #[derive(Clone)]
 pub(super) struct Shared {
@@ -88,7 +91,8 @@ async fn connect(
         Err(error) => return failed(&error),
     };
     let bytes = shared.limits.frame_bytes;
-    upgrade.max_message_size(bytes).max_frame_size(bytes).on_upgrade(|socket| async move {
+    let upgrade = upgrade.max_message_size(bytes).max_frame_size(bytes).read_buffer_size(READ);
+    upgrade.on_upgrade(|socket| async move {
         socket::run(socket, seat, frames).await;
         drop(place);
     })
