@@ -1,4 +1,4 @@
-//! What guests may send, given to the host: a corpus of inputs, and mutations of them from a fixed seed.
+//! What guests and clients may send, given to the host: a corpus of inputs, and mutations of them from a fixed seed.
 //!
 //! `tests/fuzz/corpus/TARGET/` holds files whose names begin with `good-`, which the host takes, or `bad-`, which it
 //! refuses. `cargo fuzz` looks for more of them (see `fuzz/`).
@@ -10,6 +10,7 @@ use std::panic::catch_unwind;
 use std::path::Path;
 
 use lathe::extensions::fuzzing;
+use lathe::server::fuzzing::frames;
 use lathe_tests::guests::root;
 use lathe_tests::mutation::Mutation;
 
@@ -63,6 +64,11 @@ fn components() {
 #[test]
 fn configs() {
     play("config", fuzzing::config, 4_000);
+}
+
+#[test]
+fn frames_of_clients() {
+    play("frames", frames, 500);
 }
 
 #[test]

@@ -7,6 +7,8 @@
 mod access;
 mod chunks;
 mod frames;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod hub;
 mod hubs;
 mod limits;
