@@ -5,10 +5,7 @@ mod grant;
 mod logs;
 mod permission;
 
-use std::path::Path;
 use std::sync::Arc;
-
-use serde_json::json;
 
 use super::args::{ExtCommand, ListArgs, NamedArgs, Place, ReloadArgs};
 use super::print::whole;
@@ -17,11 +14,14 @@ use super::style::clip;
 use super::{Done, host, reload};
 use crate::config::{Config, nearest};
 use crate::driver::StoreBridge;
-use crate::extensions::{Extension, Found, Grant, Health, LoadError, Loaded, Manifest, reset_health};
+use crate::extensions::{
+    Extension, ExtensionSettings, Folder, Found, Grant, Health, LoadError, Loaded, Manifest, reset_health,
+};
 use crate::hooks::{Condition, Hook};
 use crate::store::SqliteStore;
 use crate::turn::Json;
-use edit::Edit;
+pub(super) use edit::Edit;
+pub(super) use grant::{add, allowed, parsed, take};
 
 /// Of a digest in a table: enough to tell files apart.
 const SHORT: usize = 12;
@@ -52,9 +52,7 @@ async fn list(mut args: ListArgs, mut config: Config) -> Result<Done, Problem> {
         kept.store.close().await;
     }
     if args.json {
-        let rows = loaded.extensions.iter().map(|extension| listed(extension));
-        let disabled = loaded.disabled.iter().map(|found| disabled(found, &config));
-        let rows: Vec<Json> = rows.chain(disabled).chain(loaded.errors.iter().map(failed)).collect();
+        let rows = listings(&loaded.extensions, &loaded.disabled, &loaded.errors, &config);
         return whole(&format!("{:#}\n", Json::from(rows)));
     }
     let mut rows =
@@ -86,13 +84,15 @@ async fn reset(mut args: NamedArgs, mut config: Config) -> Result<Done, Problem>
         }
     };
     if !known {
-        return Err(Problem::new(format!(
-            "nothing is known of an extension \"{name}\": it was never called"
-        ))
-        .hint("`lathe ext list` shows the names; --data DIR is where the host keeps what it knows"));
+        return Err(Problem::new(never_called(name))
+            .hint("`lathe ext list` shows the names; --data DIR is where the host keeps what it knows"));
     }
     reload::ask(&config.data)?;
     whole(&format!("{name} is ready\n"))
+}
+
+pub(super) fn never_called(name: &str) -> String {
+    format!("nothing is known of an extension \"{name}\": it was never called")
 }
 
 /// Enables an extension, or disables it.
@@ -100,7 +100,7 @@ async fn enable(args: NamedArgs, mut config: Config, enabled: bool) -> Result<Do
     let NamedArgs { name, place } = args;
     find(place, &mut config, &name).await?;
     let word = if enabled { "enabled" } else { "disabled" };
-    if config.extension.get(&name).is_none_or(|section| section.enabled) == enabled {
+    if is_enabled(&config, &name) == enabled {
         return whole(&format!("{name} is {word} already\n"));
     }
     let mut edit = Edit::open(&config)?;
@@ -119,18 +119,31 @@ fn reload_hosts(mut args: ReloadArgs, mut config: Config) -> Result<Done, Proble
     whole("hosts that run take lathe.toml and the extensions anew before their next turn\n")
 }
 
+/// Whether an extension is to run.
+pub(super) fn is_enabled(config: &Config, name: &str) -> bool {
+    config.extension.get(name).is_none_or(|section| section.enabled)
+}
+
 /// The extension of that name, with what was typed in the place of what the configuration says.
 async fn find(mut place: Place, config: &mut Config, name: &str) -> Result<Manifest, Problem> {
     place.apply(config);
-    let dir = config.extensions_dir();
-    let (found, broken) = if config.extensions.dir.is_none() && !dir.exists() {
-        Default::default()
-    } else {
-        host::loader(config)?.find(dir).await.map_err(|error| problem::folder(dir, &error))?
-    };
+    let there = there(host::folder(config)?.as_ref()).await?;
+    Ok(named(there, config, name)?.manifest)
+}
+
+/// What there is in a folder, and the files that are no extensions.
+pub(super) type There = (Vec<Found>, Vec<LoadError>);
+
+pub(super) async fn there(folder: Option<&Folder>) -> Result<There, Problem> {
+    let Some(folder) = folder else { return Ok(There::default()) };
+    folder.find().await.map_err(|error| problem::folder(folder.dir(), &error))
+}
+
+/// The one of that name.
+pub(super) fn named((found, broken): There, config: &Config, name: &str) -> Result<Found, Problem> {
     let names: Vec<String> = found.iter().map(|found| found.manifest.name.clone()).collect();
     if let Some(found) = found.into_iter().find(|found| found.manifest.name == name) {
-        return Ok(found.manifest);
+        return Ok(found);
     }
     let problem =
         Problem::new(format!("there is no extension \"{name}\" in {}", config.extensions_dir().display()));
@@ -191,56 +204,18 @@ fn row(manifest: &Manifest, digest: &str, grant: &Grant, health: String) -> [Str
     ]
 }
 
-/// What is known of an extension that can run.
-pub(super) fn ready(extension: &Extension) -> Json {
-    let Extension { file, digest, manifest, grant, .. } = extension;
-    let mut shown = about(file, digest, manifest, grant);
-    shown["health"] = json!(Condition::Ready);
-    shown
-}
-
-/// What is known of one that is not to run.
-fn disabled(found: &Found, config: &Config) -> Json {
-    let Found { file, digest, manifest } = found;
-    let mut shown = about(file, digest, manifest, &granted(config, manifest));
-    shown["health"] = "disabled".into();
-    shown
-}
-
-fn about(file: &Path, digest: &str, manifest: &Manifest, grant: &Grant) -> Json {
-    let tools = manifest.tools.iter().map(|tool| {
-        let mut shown = json!(tool);
-        shown["name"] = manifest.tool_name(tool).into();
-        shown
-    });
-    json!({
-        "name": manifest.name,
-        "version": manifest.version,
-        "description": manifest.description,
-        "file": file.display().to_string(),
-        "digest": digest,
-        "hooks": manifest.hooks,
-        "tools": tools.collect::<Vec<Json>>(),
-        "permissions": {"asked": manifest.permissions, "granted": grant},
-    })
-}
-
-/// The same, and how it has fared.
-fn listed(extension: &Extension) -> Json {
-    let mut shown = ready(extension);
-    if let (Json::Object(shown), Json::Object(mut fields)) = (&mut shown, json!(extension.health())) {
-        shown["health"] = fields.remove("condition").unwrap_or_default();
-        shown.extend(fields);
-    }
-    shown
-}
-
-fn failed(error: &LoadError) -> Json {
-    json!({
-        "file": error.file.display().to_string(),
-        "health": "failed",
-        "error": error.reason.to_string(),
-    })
+/// What is known of extensions: of those that run, the disabled and the broken ones.
+pub(super) fn listings(
+    extensions: &[Arc<Extension>],
+    disabled: &[Found],
+    errors: &[LoadError],
+    config: &Config,
+) -> Vec<Json> {
+    let set = config.extension_settings();
+    let none = ExtensionSettings::default();
+    let ready = extensions.iter().map(|extension| extension.listing());
+    let disabled = disabled.iter().map(|found| found.listing(set.get(&found.manifest.name).unwrap_or(&none)));
+    ready.chain(disabled).chain(errors.iter().map(LoadError::listing)).collect()
 }
 
 fn file_name(error: &LoadError) -> String {
