@@ -115,6 +115,22 @@ async fn rights_are_granted_and_taken_back_while_it_runs() {
 }
 
 #[tokio::test]
+async fn a_change_that_cannot_be_taken_up_is_told() {
+    let folder = Folder::new().with(&["house-rules", "calc"]);
+    let disabled = "[extension.house-rules]\nsettings = { maxSteps = \"many\" }\n";
+    folder.write("lathe.toml", format!("{disabled}enabled = false\n"));
+    let served = Served::start(folder);
+    let refused = served.change("house-rules/enable", &Value::Null).await;
+    let why = "the configuration is changed, but extensions/house-rules.wasm: the settings of \"house-rules\" do not fit: ";
+    assert!(refused.status == 422 && refused.body.starts_with(why), "{refused:?}");
+    assert_eq!(served.config(), disabled);
+    let list = get(&served.address, "/api/extensions").await.json();
+    assert_eq!((&list[0]["name"], &list[1]["health"]), (&json!("calc"), &json!("failed")));
+    served.changed("house-rules/disable", &Value::Null).await;
+    assert_eq!(served.listed("house-rules").await["health"], "disabled");
+}
+
+#[tokio::test]
 async fn a_quarantine_ends_at_once_and_the_log_tells_of_it() {
     let folder = Folder::new().with(&["rogue"]);
     folder.write(
