@@ -12,6 +12,7 @@ mod hubs;
 mod limits;
 mod messages;
 mod outbox;
+mod page;
 mod routes;
 mod socket;
 mod sse;

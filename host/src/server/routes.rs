@@ -14,7 +14,7 @@ use super::access::Access;
 use super::hubs::Hubs;
 use super::limits::Limits;
 use super::outbox::outbox;
-use super::{messages, socket, sse};
+use super::{messages, page, socket, sse};
 use crate::agent::{EntryError, SessionError};
 use crate::store::StoreError;
 
@@ -23,7 +23,7 @@ use crate::store::StoreError;
 pub(super) struct Shared {
     pub(super) hubs: Arc<Hubs>,
     name: Option<Arc<str>>,
-    access: Arc<Access>,
+    pub(super) access: Arc<Access>,
     pub(super) limits: Limits,
     connections: Arc<Semaphore>,
 }
@@ -54,6 +54,7 @@ pub(super) fn routes(shared: Shared) -> Router {
         .fallback(|| async { nothing() })
         .route_layer(middleware::from_fn_with_state(shared.clone(), guard))
         .route("/healthz", get(|| async { "ok" }))
+        .merge(page::routes(shared.clone()))
         .with_state(shared)
 }
 
