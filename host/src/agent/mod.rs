@@ -36,7 +36,7 @@ pub use stream::{Skipped, TurnResult, TurnStream};
 pub use submissions::{Receipt, SubmitError, SubmitOptions};
 
 use crate::driver::Setup;
-use crate::extensions::Extension;
+use crate::extensions::{BridgeError, Extension, reset_health};
 use crate::hooks::SessionConfig;
 use crate::store::Store;
 use live::Live;
@@ -123,6 +123,33 @@ impl Agent {
             }
         }
         Ok(sessions)
+    }
+
+    /// The id of the model that is asked unless a hook chooses another, as `provider:name`.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        self.setup.model.id()
+    }
+
+    /// Takes over what is kept of the extensions' health, of those that were not called yet.
+    pub async fn refresh_health(&self) {
+        for extension in self.extensions() {
+            extension.refresh_health(&*self.setup.bridge).await;
+        }
+    }
+
+    /// Ends the quarantine of an extension and forgets its strikes, in use or not; what it has cost is kept. False if
+    /// nothing is known of an extension of that name.
+    ///
+    /// # Errors
+    ///
+    /// If what is kept cannot be read or written.
+    pub async fn reset_health(&self, name: &str) -> Result<bool, BridgeError> {
+        let extensions = self.extensions();
+        match extensions.iter().find(|extension| extension.manifest.name == name) {
+            Some(extension) => extension.reset_health(&*self.setup.bridge).await.map(|()| true),
+            None => reset_health(&*self.setup.bridge, name).await,
+        }
     }
 
     /// The extensions that the next turn to begin works with, in the order in which they are called.

@@ -5,10 +5,7 @@ mod grant;
 mod logs;
 mod permission;
 
-use std::path::Path;
 use std::sync::Arc;
-
-use serde_json::json;
 
 use super::args::{ExtCommand, ListArgs, NamedArgs, Place, ReloadArgs};
 use super::print::whole;
@@ -17,7 +14,9 @@ use super::style::clip;
 use super::{Done, host, reload};
 use crate::config::{Config, nearest};
 use crate::driver::StoreBridge;
-use crate::extensions::{Extension, Found, Grant, Health, LoadError, Loaded, Manifest, reset_health};
+use crate::extensions::{
+    Extension, ExtensionSettings, Found, Grant, Health, LoadError, Loaded, Manifest, reset_health,
+};
 use crate::hooks::{Condition, Hook};
 use crate::store::SqliteStore;
 use crate::turn::Json;
@@ -52,9 +51,7 @@ async fn list(mut args: ListArgs, mut config: Config) -> Result<Done, Problem> {
         kept.store.close().await;
     }
     if args.json {
-        let rows = loaded.extensions.iter().map(|extension| listed(extension));
-        let disabled = loaded.disabled.iter().map(|found| disabled(found, &config));
-        let rows: Vec<Json> = rows.chain(disabled).chain(loaded.errors.iter().map(failed)).collect();
+        let rows = listings(&loaded.extensions, &loaded.disabled, &loaded.errors, &config);
         return whole(&format!("{:#}\n", Json::from(rows)));
     }
     let mut rows =
@@ -191,56 +188,18 @@ fn row(manifest: &Manifest, digest: &str, grant: &Grant, health: String) -> [Str
     ]
 }
 
-/// What is known of an extension that can run.
-pub(super) fn ready(extension: &Extension) -> Json {
-    let Extension { file, digest, manifest, grant, .. } = extension;
-    let mut shown = about(file, digest, manifest, grant);
-    shown["health"] = json!(Condition::Ready);
-    shown
-}
-
-/// What is known of one that is not to run.
-fn disabled(found: &Found, config: &Config) -> Json {
-    let Found { file, digest, manifest } = found;
-    let mut shown = about(file, digest, manifest, &granted(config, manifest));
-    shown["health"] = "disabled".into();
-    shown
-}
-
-fn about(file: &Path, digest: &str, manifest: &Manifest, grant: &Grant) -> Json {
-    let tools = manifest.tools.iter().map(|tool| {
-        let mut shown = json!(tool);
-        shown["name"] = manifest.tool_name(tool).into();
-        shown
-    });
-    json!({
-        "name": manifest.name,
-        "version": manifest.version,
-        "description": manifest.description,
-        "file": file.display().to_string(),
-        "digest": digest,
-        "hooks": manifest.hooks,
-        "tools": tools.collect::<Vec<Json>>(),
-        "permissions": {"asked": manifest.permissions, "granted": grant},
-    })
-}
-
-/// The same, and how it has fared.
-fn listed(extension: &Extension) -> Json {
-    let mut shown = ready(extension);
-    if let (Json::Object(shown), Json::Object(mut fields)) = (&mut shown, json!(extension.health())) {
-        shown["health"] = fields.remove("condition").unwrap_or_default();
-        shown.extend(fields);
-    }
-    shown
-}
-
-fn failed(error: &LoadError) -> Json {
-    json!({
-        "file": error.file.display().to_string(),
-        "health": "failed",
-        "error": error.reason.to_string(),
-    })
+/// What is known of extensions: of those that run, the disabled and the broken ones.
+pub(super) fn listings(
+    extensions: &[Arc<Extension>],
+    disabled: &[Found],
+    errors: &[LoadError],
+    config: &Config,
+) -> Vec<Json> {
+    let set = config.extension_settings();
+    let none = ExtensionSettings::default();
+    let ready = extensions.iter().map(|extension| extension.listing());
+    let disabled = disabled.iter().map(|found| found.listing(set.get(&found.manifest.name).unwrap_or(&none)));
+    ready.chain(disabled).chain(errors.iter().map(LoadError::listing)).collect()
 }
 
 fn file_name(error: &LoadError) -> String {

@@ -2,13 +2,14 @@ use serde_json::json;
 
 use super::Done;
 use super::args::InspectArgs;
-use super::ext::{ready, words};
+use super::ext::words;
 use super::host;
 use super::print::whole;
 use super::problem::Problem;
 use super::style::clip;
 use crate::config::Config;
 use crate::extensions::{Extension, Interfaces, LoadError};
+use crate::hooks::Condition;
 
 pub(super) async fn run(args: InspectArgs, config: Config) -> Result<Done, Problem> {
     let loader = host::loader(&config)?;
@@ -29,7 +30,8 @@ pub(super) async fn run(args: InspectArgs, config: Config) -> Result<Done, Probl
             .map_or_else(|| Problem::new("it was not loaded"), Problem::from));
     };
     if args.json {
-        let mut shown = ready(extension);
+        let mut shown = extension.about();
+        shown["health"] = json!(Condition::Ready);
         shown["imports"] = json!(interfaces.imports);
         shown["exports"] = json!(interfaces.exports);
         return whole(&format!("{shown:#}\n"));

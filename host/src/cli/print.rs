@@ -11,7 +11,7 @@ use super::style::{BAD, DOUBTFUL, bold, clean, clip, dim};
 use crate::agent::{ChatEvent, TurnEvent, TurnResult};
 use crate::config::Config;
 use crate::extensions::Loaded;
-use crate::hooks::{HookCall, ToolCost};
+use crate::hooks::{ConfigChanges, HookCall, ToolCost};
 use crate::turn::{Chunk, ConfigChange, Json, TurnStatus};
 
 /// Characters of a tool call that are shown: about three lines of a terminal.
@@ -98,6 +98,7 @@ impl Printer {
         if self.trace {
             match event {
                 TurnEvent::HookCall(call) => self.note(&traced(call)),
+                TurnEvent::ConfigChange(changes) => self.note(&traced_built_in(changes)),
                 TurnEvent::ToolCost(cost) => self.note(&traced_tool(cost)),
                 _ => {}
             }
@@ -110,6 +111,7 @@ impl Printer {
         match event {
             TurnEvent::Chunk(chunk) => self.chunk(chunk),
             TurnEvent::HookCall(_)
+            | TurnEvent::ConfigChange(_)
             | TurnEvent::ToolCost(_)
             | TurnEvent::Health(_)
             | TurnEvent::Transcript(_) => Ok(()),
@@ -265,9 +267,7 @@ fn traced(call: &HookCall) -> String {
     if call.snapshots != 1 {
         line += &format!("  {} snapshots", call.snapshots);
     }
-    for ConfigChange { field, value } in &call.changes {
-        line += &format!("  {} = {}", word(&json!(field)), shorten(value));
-    }
+    line += &set(&call.changes);
     if let Some(decision) = call.decision {
         line += &format!("  {decision}");
     }
@@ -278,6 +278,18 @@ fn traced(call: &HookCall) -> String {
         line += &format!("  failed: {error}");
     }
     line
+}
+
+/// What the built-in hooks have set.
+fn traced_built_in(ConfigChanges { hook, by, changes }: &ConfigChanges) -> String {
+    format!("{:<14} {by:<12}{}", hook.name(), set(changes))
+}
+
+fn set(changes: &[ConfigChange]) -> String {
+    let set = |ConfigChange { field, value }: &ConfigChange| {
+        format!("  {} = {}", word(&json!(field)), shorten(value))
+    };
+    changes.iter().map(set).collect()
 }
 
 /// One call of a tool: which, who, what it cost. What came of it is shown as the tool's result.

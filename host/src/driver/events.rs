@@ -5,7 +5,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use super::ChatEvent;
 use crate::extensions::{Bridge, LogLevel, LogRecord, LogSource};
-use crate::hooks::{Condition, Events, HealthChange, HookCall, ToolCost};
+use crate::hooks::{Condition, ConfigChanges, Events, HealthChange, HookCall, ToolCost};
 use crate::turn::{Chunk, Trigger, TurnStatus, UiMessage};
 
 /// What can be seen of a turn while it runs. In JSON each has a `type`.
@@ -16,6 +16,8 @@ pub enum TurnEvent {
     Chunk(Chunk),
     /// A hook of an extension was called: `hook-call`.
     HookCall(HookCall),
+    /// Built-in hooks have set something of the turn's config: `config-change`.
+    ConfigChange(ConfigChanges),
     /// A tool of an extension was called: `tool-cost`.
     ToolCost(ToolCost),
     /// An extension was set aside, or is well again: `extension-health`.
@@ -155,6 +157,10 @@ impl Events for EventSender {
             );
         }
         self.send(TurnEvent::HookCall(call));
+    }
+
+    fn config_changed(&self, changes: ConfigChanges) {
+        self.send(TurnEvent::ConfigChange(changes));
     }
 
     fn tool_called(&self, cost: ToolCost) {

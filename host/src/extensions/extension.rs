@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::bindings::ExtensionPre;
-use super::bridge::Bridge;
+use super::bridge::{Bridge, BridgeError};
 use super::grant::Grant;
 use super::health::{Health, Keeper};
 use super::instance::Instance;
@@ -120,6 +120,17 @@ impl Extension {
     /// Takes over what is kept of its health.
     pub async fn refresh_health(&self, bridge: &dyn Bridge) {
         self.keeper.refresh(bridge).await;
+    }
+
+    /// Ends its quarantine and forgets its strikes, at once; what it has cost is kept.
+    ///
+    /// # Errors
+    ///
+    /// If that cannot be written down. It is so for this process all the same.
+    pub async fn reset_health(&self, bridge: &dyn Bridge) -> Result<(), BridgeError> {
+        self.keeper.refresh(bridge).await;
+        self.keeper.reset();
+        self.keeper.write(bridge).await
     }
 
     /// Its hooks, for the length of one turn.

@@ -207,16 +207,28 @@ impl Keeper {
         }
     }
 
-    /// Writes down what has changed. Of many turns that end at once, one writes for all.
+    /// Writes down what has changed, if it can.
     pub(super) async fn keep(&self, bridge: &dyn Bridge) {
-        let _one = self.keeping.lock().await;
-        if !std::mem::take(&mut self.state.lock().changed) {
-            return;
-        }
-        let body = serde_json::to_string(&self.health()).unwrap_or_default();
-        if let Err(error) = bridge.keep_health(&self.extension, &body).await {
+        if let Err(error) = self.write(bridge).await {
             tracing::warn!(extension = &*self.extension, "its health cannot be kept: {error}");
         }
+    }
+
+    /// Writes down what has changed. Of many turns that end at once, one writes for all.
+    pub(super) async fn write(&self, bridge: &dyn Bridge) -> Result<(), BridgeError> {
+        let _one = self.keeping.lock().await;
+        if !std::mem::take(&mut self.state.lock().changed) {
+            return Ok(());
+        }
+        let body = serde_json::to_string(&self.health()).unwrap_or_default();
+        bridge.keep_health(&self.extension, &body).await
+    }
+
+    /// All is well, as far as the operator is concerned. What it has cost is kept.
+    pub(super) fn reset(&self) {
+        let mut state = self.state.lock();
+        let totals = std::mem::take(&mut state.totals);
+        *state = State { totals, restored: true, changed: true, ..State::default() };
     }
 }
 

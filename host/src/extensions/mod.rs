@@ -25,6 +25,7 @@ mod imports;
 mod instance;
 mod json;
 mod limits;
+mod listing;
 mod load;
 mod log;
 mod manifest;

@@ -8,9 +8,9 @@ use super::panic::{caught, panic_message};
 use super::snapshot::count;
 use super::{
     ChatErrorContext, ChatErrorSnapshot, ChatResponseContext, ChatResponseSnapshot, ChunkContext,
-    ChunkSnapshot, Events, Hook, HookError, Hooks, NextStepContext, Observation, Stash, StepContext,
-    StepFinishContext, StepFinishSnapshot, StepSnapshot, Subscriber, ToolCallContext, ToolCallSnapshot,
-    ToolResultContext, ToolResultSnapshot, TurnContext, TurnSnapshot,
+    ChunkSnapshot, ConfigChanges, Events, Hook, HookError, Hooks, NextStepContext, Observation, Stash,
+    StepContext, StepFinishContext, StepFinishSnapshot, StepSnapshot, Subscriber, ToolCallContext,
+    ToolCallSnapshot, ToolResultContext, ToolResultSnapshot, TurnContext, TurnSnapshot,
 };
 use crate::turn::{
     Assembly, ConfigChange, ConfigField, ErrorClass, ModelMessage, Provenance, StepConfig, StepUpdate,
@@ -86,6 +86,11 @@ impl Dispatcher {
                     provenance.insert(field, BUILT_IN.to_owned());
                 }
             }
+        }
+        if !provenance.is_empty() {
+            let changes =
+                provenance.keys().map(|&field| ConfigChange { field, value: config.get(field) }).collect();
+            self.events.config_changed(ConfigChanges { hook: Hook::BeforeTurn, by: BUILT_IN, changes });
         }
         // Extensions start from the built-in hooks' system text, but see an active tool list only once one of
         // themselves has set it.

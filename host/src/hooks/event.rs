@@ -77,6 +77,18 @@ impl HookCall {
     }
 }
 
+/// What the built-in hooks have set of a turn's config. What an extension sets is in its [`HookCall`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "config-change", rename_all = "camelCase")]
+pub struct ConfigChanges {
+    /// The stage.
+    pub hook: Hook,
+    /// Who: `built-in`, as in the turn's provenance.
+    pub by: &'static str,
+    /// Each field with its value once all of them were asked.
+    pub changes: Vec<ConfigChange>,
+}
+
 /// What one call of an extension's tool has cost. How it ended is in the turn's stream; here, only a failure that is
 /// the extension's fault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -140,6 +152,9 @@ pub enum Condition {
 pub trait Events: Send + Sync {
     /// A hook was called.
     fn hook_called(&self, call: HookCall);
+
+    /// Built-in hooks have set something. Not of interest unless implemented.
+    fn config_changed(&self, _changes: ConfigChanges) {}
 
     /// A tool was called.
     fn tool_called(&self, cost: ToolCost);

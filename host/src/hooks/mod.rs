@@ -20,7 +20,7 @@ pub use context::{
     StepFinishContext, ToolCallContext, ToolResultContext, TurnContext,
 };
 pub use dispatcher::{Dispatcher, KnownModel};
-pub use event::{Condition, Events, HealthChange, HookCall, ToolCost};
+pub use event::{Condition, ConfigChanges, Events, HealthChange, HookCall, ToolCost};
 pub use failure::Failure;
 pub(crate) use panic::panic_message;
 pub(crate) use recovery::RecoveryHooks;

@@ -15,6 +15,13 @@ pub(super) struct Access {
     loopback: bool,
 }
 
+/// Who was let in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caller {
+    /// Whether they may change extensions.
+    pub(super) operator: bool,
+}
+
 type Refusal = (StatusCode, &'static str);
 
 impl Access {
@@ -45,7 +52,7 @@ impl Access {
         Ok(())
     }
 
-    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
+    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<Caller, Refusal> {
         self.host(headers)?;
         let text = |name| text(headers, name);
         let host = text(header::HOST).unwrap_or_default();
@@ -54,13 +61,14 @@ impl Access {
         {
             return Err((StatusCode::FORBIDDEN, "web pages of that origin are not let in"));
         }
-        let Some(expected) = &self.token else { return Ok(()) };
+        let caller = Caller { operator: true };
+        let Some(expected) = &self.token else { return Ok(caller) };
         let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         let query = uri.query().into_iter().flat_map(|query| query.split('&'));
         let shown = bearer.into_iter().chain(query.filter_map(|pair| pair.strip_prefix("token=")));
         let mut digests = shown.map(|token| <[u8; 32]>::from(Sha256::digest(token)));
         if digests.any(|digest| digest == *expected) {
-            return Ok(());
+            return Ok(caller);
         }
         Err((StatusCode::UNAUTHORIZED, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN"))
     }

@@ -29,7 +29,7 @@ struct Running {
     task: JoinHandle<()>,
 }
 
-/// A connection's way to its hub. Dropping it says nothing: see [`Seat::leave`].
+/// A connection's way to its hub. Dropping it says nothing: see [`Seat::leave`] and [`Seat::abandon`].
 pub(super) struct Seat {
     pub(super) connection: u64,
     pub(super) orders: mpsc::Sender<Order>,
@@ -38,6 +38,11 @@ pub(super) struct Seat {
 impl Seat {
     pub(super) async fn leave(self) {
         let _ = self.orders.send(Order::Leave { connection: self.connection }).await;
+    }
+
+    /// The same without waiting. If the hub's orders are full, it finds out with the next frame.
+    pub(super) fn abandon(&self) {
+        let _ = self.orders.try_send(Order::Leave { connection: self.connection });
     }
 }
 
@@ -53,10 +58,27 @@ impl Hubs {
         agent: &str,
         outbox: Outbox,
     ) -> Result<Option<Seat>, SessionError> {
+        self.seat(session, |connection| Order::Join { connection, agent: agent.to_owned(), outbox }).await
+    }
+
+    /// Seats somebody who watches, and has seen the events up to the one with the id `after`. None if the server stops.
+    pub(super) async fn inspect(
+        &self,
+        session: &str,
+        after: Option<String>,
+        outbox: Outbox,
+    ) -> Result<Option<Seat>, SessionError> {
+        self.seat(session, |connection| Order::Inspect { connection, after, outbox }).await
+    }
+
+    async fn seat(
+        &self,
+        session: &str,
+        order: impl FnOnce(u64) -> Order,
+    ) -> Result<Option<Seat>, SessionError> {
         let orders = self.open(self.agent.session(session).await?);
         let connection = self.connections.fetch_add(1, Ordering::Relaxed);
-        let join = Order::Join { connection, agent: agent.to_owned(), outbox };
-        Ok(orders.send(join).await.is_ok().then_some(Seat { connection, orders }))
+        Ok(orders.send(order(connection)).await.is_ok().then_some(Seat { connection, orders }))
     }
 
     /// The way to the hub of a session, which is made if there is none.

@@ -9,8 +9,11 @@ mod chunks;
 mod frames;
 mod hub;
 mod hubs;
+mod inspect;
 mod limits;
+mod manage;
 mod messages;
+mod operator;
 mod outbox;
 mod page;
 mod routes;
@@ -26,6 +29,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use limits::Limits;
+pub use operator::{Operator, OperatorError};
 
 use crate::agent::Agent;
 use access::Access;
@@ -48,13 +52,14 @@ pub struct Server {
     name: Option<String>,
     access: Access,
     limits: Limits,
+    operator: Option<Arc<dyn Operator>>,
 }
 
 impl Server {
     /// A server for that agent, without a token, for clients on this machine and programs elsewhere.
     #[must_use]
     pub fn new(agent: Agent) -> Self {
-        Self { agent, name: None, access: Access::default(), limits: Limits::default() }
+        Self { agent, name: None, access: Access::default(), limits: Limits::default(), operator: None }
     }
 
     /// The name in the path, as in `/agents/NAME/SESSION`; unless set, any name is this agent's.
@@ -87,6 +92,13 @@ impl Server {
         self
     }
 
+    /// Who changes extensions where a client asks for it; nobody unless set.
+    #[must_use]
+    pub fn operator(mut self, operator: Arc<dyn Operator>) -> Self {
+        self.operator = Some(operator);
+        self
+    }
+
     /// Takes up what an earlier process has left, then serves until `stop` is done. Turns that run then have
     /// [`Limits::stop`] to end; those that do not are taken up by the next process.
     ///
@@ -104,7 +116,7 @@ impl Server {
             hubs.open(session);
         }
         let access = self.access.on(listener.local_addr()?);
-        let shared = Shared::new(hubs.clone(), self.name, access, self.limits);
+        let shared = Shared::new(hubs.clone(), self.name, access, self.limits, self.operator);
         let own = stopping.clone();
         let serving = axum::serve(listener, routes::routes(shared)).with_graceful_shutdown(async move {
             stop.await;

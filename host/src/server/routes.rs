@@ -13,8 +13,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::access::Access;
 use super::hubs::Hubs;
 use super::limits::Limits;
+use super::operator::Operator;
 use super::outbox::outbox;
-use super::{messages, page, socket, sse};
+use super::{inspect, manage, messages, page, socket, sse};
 use crate::agent::{EntryError, SessionError};
 use crate::store::StoreError;
 
@@ -26,17 +27,29 @@ pub(super) struct Shared {
     pub(super) access: Arc<Access>,
     pub(super) limits: Limits,
     connections: Arc<Semaphore>,
+    pub(super) operator: Option<Arc<dyn Operator>>,
 }
 
 impl Shared {
-    pub(super) fn new(hubs: Arc<Hubs>, name: Option<String>, access: Access, limits: Limits) -> Self {
+    pub(super) fn new(
+        hubs: Arc<Hubs>,
+        name: Option<String>,
+        access: Access,
+        limits: Limits,
+        operator: Option<Arc<dyn Operator>>,
+    ) -> Self {
         let connections = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
-        Self { hubs, name: name.map(Into::into), access: Arc::new(access), limits, connections }
+        Self { hubs, name: name.map(Into::into), access: Arc::new(access), limits, connections, operator }
     }
 
     /// A connection's place; none if there is none left.
     pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
         self.connections.clone().try_acquire_owned().ok()
+    }
+
+    /// The agent's name; none if any will do.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     fn knows(&self, agent: &str) -> bool {
@@ -50,6 +63,8 @@ pub(super) fn routes(shared: Shared) -> Router {
         .route("/agents/{agent}/{session}/get-messages", get(get_messages))
         .route("/api/chat", post(sse::chat))
         .route("/api/chat/{session}/stream", get(sse::resume))
+        .merge(inspect::routes())
+        .merge(manage::routes())
         .layer(DefaultBodyLimit::max(shared.limits.frame_bytes))
         .fallback(|| async { nothing() })
         .route_layer(middleware::from_fn_with_state(shared.clone(), guard))
@@ -66,9 +81,12 @@ fn nothing() -> Response {
     (StatusCode::NOT_FOUND, "there is nothing here").into_response()
 }
 
-async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+async fn guard(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
     match shared.access.check(request.headers(), request.uri()) {
-        Ok(()) => next.run(request).await,
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
         Err((status, why)) => (status, why).into_response(),
     }
 }

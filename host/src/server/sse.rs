@@ -142,7 +142,6 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // If its orders are full, the hub finds out with the next frame.
-        let _ = self.seat.orders.try_send(Order::Leave { connection: self.seat.connection });
+        self.seat.abandon();
     }
 }

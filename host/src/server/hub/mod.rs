@@ -15,6 +15,7 @@ use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::frames::{self, ClientFrame};
+use super::inspect::Feed;
 use super::limits::Limits;
 use super::outbox::Outbox;
 use super::stream::{Request, Stream};
@@ -28,6 +29,8 @@ const IDLE: Duration = Duration::from_mins(5);
 pub(super) enum Order {
     /// A client is there. `agent` is the name by which it called.
     Join { connection: u64, agent: String, outbox: Outbox },
+    /// Somebody watches. `after` is the id of the last event that they have seen.
+    Inspect { connection: u64, after: Option<String>, outbox: Outbox },
     /// It says something.
     Frame { connection: u64, frame: ClientFrame },
     /// It is gone.
@@ -39,6 +42,7 @@ pub(super) struct Hub {
     events: broadcast::Receiver<SessionEvent>,
     limits: Limits,
     connections: HashMap<u64, Outbox>,
+    feed: Feed,
     /// Turns that show nothing yet, those that were asked for first in front.
     requests: Vec<Request>,
     stream: Option<Stream>,
@@ -70,6 +74,7 @@ impl Hub {
             events,
             limits,
             connections: HashMap::new(),
+            feed: Feed::new(),
             requests: Vec::new(),
             stream: None,
             last: None,
@@ -95,7 +100,7 @@ impl Hub {
                 }
                 return;
             }
-            let wanted = busy || !self.connections.is_empty();
+            let wanted = busy || !self.connections.is_empty() || self.feed.is_watched();
             if !stopping && wanted {
                 until = Instant::now() + IDLE;
             }
@@ -122,10 +127,16 @@ impl Hub {
     async fn order(&mut self, order: Order, stopping: bool) {
         match order {
             // Its outbox is dropped, and so the connection closed.
-            Order::Join { .. } | Order::Frame { frame: ClientFrame::Chat { .. }, .. } if stopping => {}
+            Order::Join { .. }
+            | Order::Inspect { .. }
+            | Order::Frame { frame: ClientFrame::Chat { .. }, .. }
+                if stopping => {}
             Order::Join { connection, agent, outbox } => {
                 self.connections.insert(connection, outbox);
                 self.greet(connection, &agent).await;
+            }
+            Order::Inspect { connection, after, outbox } => {
+                self.feed.join(connection, after.as_deref(), outbox);
             }
             Order::Leave { connection } => self.leave(connection),
             Order::Frame { connection, frame } => self.frame(connection, frame).await,
@@ -156,6 +167,7 @@ impl Hub {
     }
 
     fn leave(&mut self, connection: u64) {
+        self.feed.leave(connection);
         self.connections.remove(&connection);
         self.waiting.remove(&connection);
         self.excluded.remove(&connection);
@@ -164,6 +176,7 @@ impl Hub {
     /// Events are lost: what clients have seen has a hole. They come back and are told all anew.
     fn lagged(&mut self) {
         tracing::warn!(session = self.session.name(), "the hub of a session was too slow for its events");
+        self.feed = Feed::new();
         self.connections.clear();
         self.waiting.clear();
         self.excluded.clear();

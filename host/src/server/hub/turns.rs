@@ -9,6 +9,7 @@ use crate::turn::{Chunk, Trigger, TurnStatus, UiMessage, UiRole};
 
 impl Hub {
     pub(super) async fn event(&mut self, event: SessionEvent) {
+        self.feed.note(&event);
         match event {
             SessionEvent::TurnStarted { request_id, trigger, continuation } => {
                 if !self.requests.iter().any(|request| request.id == request_id) {
@@ -22,6 +23,7 @@ impl Hub {
                 TurnEvent::Transcript(event) => self.transcript(Some(&request_id), event).await,
                 TurnEvent::Chat(event) => self.chat(event).await,
                 TurnEvent::HookCall(_)
+                | TurnEvent::ConfigChange(_)
                 | TurnEvent::ToolCost(_)
                 | TurnEvent::Health(_)
                 | TurnEvent::Retry(_) => {}

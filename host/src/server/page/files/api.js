@@ -8,13 +8,13 @@ let asking = null;
 
 /** Takes a token out of the address, once: it is not to stay in the address bar, nor in the history. */
 function takeToken() {
-  const url = new URL(location.href);
-  const hash = new URLSearchParams(url.hash.startsWith("#token=") ? url.hash.slice(1) : "");
-  const found = url.searchParams.get("token") ?? hash.get("token");
-  if (found === null) return sessionStorage.getItem(KEY);
-  url.searchParams.delete("token");
-  if (hash.has("token")) url.hash = "";
-  history.replaceState(null, "", url);
+  const { search, hash, pathname } = location;
+  const inQuery = /[?&]token=([^&]*)/.exec(search);
+  const inHash = /^#token=(.*)$/.exec(hash);
+  const found = (inQuery ?? inHash)?.[1];
+  if (!found) return sessionStorage.getItem(KEY);
+  const query = search.slice(1).split("&").filter((pair) => pair && !pair.startsWith("token=")).join("&");
+  history.replaceState(null, "", pathname + (query && `?${query}`) + (inHash ? "" : hash));
   sessionStorage.setItem(KEY, found);
   return found;
 }
@@ -65,11 +65,11 @@ function problem(message, status) {
   return Object.assign(new Error(message), { status });
 }
 
-/** An address for what cannot set a header: WebSocket and EventSource. */
+/** An address for what cannot set a header: WebSocket and EventSource. The server reads the token as it stands. */
 export function address(path, scheme) {
   const url = new URL(path, location.origin);
   if (scheme) url.protocol = url.protocol === "https:" ? `${scheme}s:` : `${scheme}:`;
-  if (token) url.searchParams.set("token", token);
+  if (token) url.search += `${url.search ? "&" : "?"}token=${token}`;
   return url.href;
 }
 

@@ -1,0 +1,65 @@
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
+
+use crate::server::hubs::Seat;
+use crate::server::outbox::{Frames, outbox};
+use crate::server::routes::{Shared, failed, full};
+
+/// How long nothing is said to an inspector: 15 s, below what proxies wait.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// Somebody who watches a session. It sits in the session's hub as a connection does.
+struct Inspector {
+    seat: Seat,
+    frames: Frames,
+    _place: OwnedSemaphorePermit,
+}
+
+/// `GET /api/sessions/{session}/events`: what happens in a session, as SSE.
+pub(super) async fn events(
+    State(shared): State<Shared>,
+    Path(session): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(place) = shared.place() else { return full() };
+    let (outbox, frames) = outbox(shared.limits.queued_bytes);
+    let after = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    match shared.hubs.inspect(&session, after, outbox).await {
+        Ok(Some(seat)) => Inspector { seat, frames, _place: place }.stream(),
+        Ok(None) => (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
+        Err(error) => failed(&error),
+    }
+}
+
+impl Inspector {
+    fn stream(self) -> Response {
+        let events = stream::unfold(self, |mut inspector| async {
+            let told = match timeout(SILENCE, inspector.frames.next()).await {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return None,
+                Err(_) => ": still here\n\n".into(),
+            };
+            Some((Ok::<_, Infallible>(told), inspector))
+        });
+        let headers = [
+            (header::CONTENT_TYPE, "text/event-stream"),
+            (header::CACHE_CONTROL, "no-cache"),
+            (HeaderName::from_static("x-accel-buffering"), "no"),
+        ];
+        (headers, Body::from_stream(events)).into_response()
+    }
+}
+
+impl Drop for Inspector {
+    fn drop(&mut self) {
+        self.seat.abandon();
+    }
+}
