@@ -103,7 +103,7 @@ export class Extensions {
     const button = this.operator && h("button", {
       type: "button", class: "small", "data-action": `${granted ? "revoke" : "grant"} ${text}`, onclick: () => this.change(name, right),
     }, granted ? "Revoke" : "Grant…");
-    return h("li", { "data-granted": granted, "data-permission": text },
+    return h("li", { "data-granted": String(granted), "data-permission": text },
       h("span", { class: "mark", "aria-hidden": "true" }, granted ? "✓" : "✗"),
       h("span", {}, h("code", {}, text), h("span", { class: "muted" }, ` ${state}`), h("br"), meaning),
       button);

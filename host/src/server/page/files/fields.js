@@ -29,7 +29,7 @@ function entry(name, { extension, hook, value }, before, counts) {
   const head = h("div", { class: "writer" },
     h("b", {}, extension), h("span", { class: "muted" }, hook),
     h("span", { class: `note ${counts ? "good" : "muted"}` }, counts ? "counts" : "overridden"));
-  return h("dd", { "data-extension": extension, "data-counts": counts }, head, shown(name, value, before?.value));
+  return h("dd", { "data-extension": extension, "data-counts": String(counts) }, head, shown(name, value, before?.value));
 }
 
 function shown(name, value, before) {

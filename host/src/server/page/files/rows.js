@@ -81,6 +81,7 @@ function hook(row) {
       row.events.length > 1 && `${row.events.length} calls`,
       row.snapshots > row.events.length && plural(row.snapshots, "chunk"),
       `${count(row.fuel)} fuel`,
+      bytes(row.memoryBytes),
       ms(row.durationMs),
     ],
   };
@@ -116,12 +117,10 @@ function note(text, tone) {
 
 function details(element) {
   const { row, lastChild: body } = element;
-  const memory = row.memoryBytes ? `memory ${bytes(row.memoryBytes)}` : null;
   const errors = [...new Set(row.events.map((event) => event.error?.message ?? event.error).filter((error) => typeof error === "string"))];
   const value = row.events.length === 1 ? row.events[0] : row.events;
   fill(body,
     errors.map((error) => h("p", { class: "bad" }, error)),
     row.events.flatMap((event) => event.dropped ?? []).map((dropped) => h("p", { class: "warn" }, `Dropped: ${dropped}`)),
-    memory && h("p", { class: "muted" }, memory),
     box(value, "The whole event"));
 }

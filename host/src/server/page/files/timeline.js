@@ -28,9 +28,10 @@ export function drawTimeline(element, turn) {
   keyed(element, parts, ({ key }) => key, make, (node, part) => update(node, part, turn, span));
 }
 
-/** Extensions that only watch tell of their calls late: what happened first stands first. */
+/** Extensions that only watch tell of their calls late, yet what stands around a step stands around it here, too. */
 function inOrder(rows) {
-  return [...rows].sort((a, b) => a.at - b.at || a.key - b.key);
+  const rank = (row) => (row.hook === "beforeStep" ? 0 : row.kind === "model" ? 1 : row.hook === "onStepFinish" ? 3 : 2);
+  return [...rows].sort((a, b) => rank(a) - rank(b) || a.key - b.key);
 }
 
 function make({ key }) {

@@ -128,16 +128,14 @@ function model(turn, at) {
   return row ?? add(turn, { kind: "model", section: turn.steps, at, events: [] });
 }
 
-/** Calls of one hook by one extension that follow each other are one row: watchers are called once for a few chunks. */
+/** An extension's `onChunk` calls of a step are one row: there is one for every few chunks. */
 function hook(turn, event, at) {
   const section = stepOf(turn, event);
   const { hook: name, extension } = event;
-  const same = (row) => row.kind === "hook" && row.extension === extension && row.section === section;
-  const last = turn.rows.findLast(same);
-  const row =
-    name === "onChunk" && last?.hook === name
-      ? last
-      : add(turn, { kind: "hook", section, hook: name, extension, at: at - event.durationMs, durationMs: 0, fuel: 0, snapshots: 0, events: [] });
+  const same = (row) => row.hook === name && row.extension === extension && row.section === section;
+  const found = name === "onChunk" ? turn.rows.find(same) : null;
+  const empty = { durationMs: 0, fuel: 0, snapshots: 0, events: [] };
+  const row = found ?? add(turn, { kind: "hook", section, hook: name, extension, at: at - event.durationMs, ...empty });
   row.durationMs += event.durationMs;
   row.fuel += event.fuel;
   row.snapshots += event.snapshots;
