@@ -19,6 +19,9 @@ test("lists within lists, and a list that begins elsewhere", () => {
   const [list] = parse("3. a\n   - b\n   - c\n4. d");
   assert.deepEqual([list.first, list.items.length], [3, 2]);
   assert.deepEqual(list.items[0].lists[0].items.map((item) => item.text), ["b", "c"]);
+  const [back, after] = parse("- a\n  - b\n- c\n\nend");
+  assert.deepEqual(back.items.map((item) => item.text), ["a", "c"]);
+  assert.equal(after.kind, "paragraph");
 });
 
 test("a text that still grows is read at every length, and earlier blocks stay as they are", () => {

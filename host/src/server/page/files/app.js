@@ -118,7 +118,7 @@ function inspect(message) {
 
 function send() {
   const text = input.value.trim();
-  if (!text || !chat.send(text)) return;
+  if (!text || !chat?.send(text)) return;
   input.value = "";
   inspector.follow();
   transcript.end();

@@ -59,7 +59,7 @@ function starts(line) {
 }
 
 /** Items may go on over lines that are indented; an item that is indented more is a list within. */
-function list(lines, at) {
+function list(lines, at, outer = -1) {
   const [, indent, mark] = ITEM.exec(lines[at]);
   const ordered = /\d/.test(mark);
   const items = [];
@@ -67,10 +67,10 @@ function list(lines, at) {
     const line = lines[at];
     const item = ITEM.exec(line);
     if (item && item[1].length <= indent.length) {
-      if (/\d/.test(item[2]) !== ordered || RULE.test(line)) break;
+      if (item[1].length <= outer || /\d/.test(item[2]) !== ordered || RULE.test(line)) break;
       items.push({ text: item[3], lists: [] });
     } else if (item) {
-      const [inner, next] = list(lines, at);
+      const [inner, next] = list(lines, at, indent.length);
       items.at(-1).lists.push(inner);
       at = next - 1;
     } else if (line.trim() && (/^\s/.test(line) || lines[at - 1].trim()) && !starts(line)) {

@@ -78,8 +78,7 @@ function hook(row) {
       all("failure").map((failure) => note(failure, "bad")),
     ],
     cost: [
-      row.events.length > 1 && `${row.events.length} calls`,
-      row.snapshots > row.events.length && plural(row.snapshots, "chunk"),
+      row.hook === "onChunk" && plural(row.snapshots, "chunk"),
       `${count(row.fuel)} fuel`,
       bytes(row.memoryBytes),
       ms(row.durationMs),
