@@ -15,12 +15,13 @@ use super::{Done, host, reload};
 use crate::config::{Config, nearest};
 use crate::driver::StoreBridge;
 use crate::extensions::{
-    Extension, ExtensionSettings, Found, Grant, Health, LoadError, Loaded, Manifest, reset_health,
+    Extension, ExtensionSettings, Folder, Found, Grant, Health, LoadError, Loaded, Manifest, reset_health,
 };
 use crate::hooks::{Condition, Hook};
 use crate::store::SqliteStore;
 use crate::turn::Json;
-use edit::Edit;
+pub(super) use edit::Edit;
+pub(super) use grant::{add, allowed, parsed, take};
 
 /// Of a digest in a table: enough to tell files apart.
 const SHORT: usize = 12;
@@ -83,13 +84,15 @@ async fn reset(mut args: NamedArgs, mut config: Config) -> Result<Done, Problem>
         }
     };
     if !known {
-        return Err(Problem::new(format!(
-            "nothing is known of an extension \"{name}\": it was never called"
-        ))
-        .hint("`lathe ext list` shows the names; --data DIR is where the host keeps what it knows"));
+        return Err(Problem::new(never_called(name))
+            .hint("`lathe ext list` shows the names; --data DIR is where the host keeps what it knows"));
     }
     reload::ask(&config.data)?;
     whole(&format!("{name} is ready\n"))
+}
+
+pub(super) fn never_called(name: &str) -> String {
+    format!("nothing is known of an extension \"{name}\": it was never called")
 }
 
 /// Enables an extension, or disables it.
@@ -97,7 +100,7 @@ async fn enable(args: NamedArgs, mut config: Config, enabled: bool) -> Result<Do
     let NamedArgs { name, place } = args;
     find(place, &mut config, &name).await?;
     let word = if enabled { "enabled" } else { "disabled" };
-    if config.extension.get(&name).is_none_or(|section| section.enabled) == enabled {
+    if is_enabled(&config, &name) == enabled {
         return whole(&format!("{name} is {word} already\n"));
     }
     let mut edit = Edit::open(&config)?;
@@ -116,18 +119,31 @@ fn reload_hosts(mut args: ReloadArgs, mut config: Config) -> Result<Done, Proble
     whole("hosts that run take lathe.toml and the extensions anew before their next turn\n")
 }
 
+/// Whether an extension is to run.
+pub(super) fn is_enabled(config: &Config, name: &str) -> bool {
+    config.extension.get(name).is_none_or(|section| section.enabled)
+}
+
 /// The extension of that name, with what was typed in the place of what the configuration says.
 async fn find(mut place: Place, config: &mut Config, name: &str) -> Result<Manifest, Problem> {
     place.apply(config);
-    let dir = config.extensions_dir();
-    let (found, broken) = if config.extensions.dir.is_none() && !dir.exists() {
-        Default::default()
-    } else {
-        host::loader(config)?.find(dir).await.map_err(|error| problem::folder(dir, &error))?
-    };
+    let there = there(host::folder(config)?.as_ref()).await?;
+    Ok(named(there, config, name)?.manifest)
+}
+
+/// What there is in a folder, and the files that are no extensions.
+pub(super) type There = (Vec<Found>, Vec<LoadError>);
+
+pub(super) async fn there(folder: Option<&Folder>) -> Result<There, Problem> {
+    let Some(folder) = folder else { return Ok(There::default()) };
+    folder.find().await.map_err(|error| problem::folder(folder.dir(), &error))
+}
+
+/// The one of that name.
+pub(super) fn named((found, broken): There, config: &Config, name: &str) -> Result<Found, Problem> {
     let names: Vec<String> = found.iter().map(|found| found.manifest.name.clone()).collect();
     if let Some(found) = found.into_iter().find(|found| found.manifest.name == name) {
-        return Ok(found.manifest);
+        return Ok(found);
     }
     let problem =
         Problem::new(format!("there is no extension \"{name}\" in {}", config.extensions_dir().display()));

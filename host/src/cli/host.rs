@@ -5,7 +5,7 @@ use super::args::Place;
 use super::print::Printer;
 use super::problem::{self, Problem};
 use super::progress::Bar;
-use super::reload::{self, Reload};
+use super::reload::{self, Reload, Rest};
 use crate::agent::{Agent, BuildError, Session, SessionError};
 use crate::config::Config;
 use crate::extensions::{Folder, Loaded, Loader};
@@ -27,6 +27,10 @@ pub(super) struct Files {
 }
 
 impl Files {
+    pub(super) fn logs(&self) -> &Logs {
+        &self.logs
+    }
+
     pub(super) async fn close(self) {
         self.logs.flush().await;
         self.store.close().await;
@@ -66,6 +70,7 @@ impl Host {
             None => Loaded::default(),
         };
         printer.loaded(&loaded, &config);
+        let Loaded { extensions, disabled, errors, .. } = loaded;
         let mut agent = Agent::builder(Arc::new(store.clone()))
             .model(model)
             .models(move |id| models(id).map_err(|error| error.to_string()))
@@ -73,7 +78,7 @@ impl Host {
             .max_steps(config.max_steps.get())
             .chat_recovery(config.recovery.budget())
             .context_overflow(config.context_overflow.policy())
-            .extensions(loaded.extensions)
+            .extensions(extensions)
             .logs(logs.clone());
         if let Some(tokens) = config.compact_after {
             agent = agent.compact_after(tokens.get());
@@ -82,7 +87,8 @@ impl Host {
             agent = agent.chat_stream_stall_timeout(Duration::from_millis(ms.get()));
         }
         let agent = agent.build()?;
-        let reload = Reload::new(agent.clone(), folder, config, place, asked);
+        let rest = Rest { disabled, errors, config };
+        let reload = Reload::new(agent.clone(), folder, rest, place, asked);
         Ok((agent, reload, Files { store, logs }))
     }
 

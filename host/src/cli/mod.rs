@@ -18,6 +18,7 @@ mod input;
 mod inspect;
 mod logs;
 mod new;
+mod operator;
 mod print;
 mod problem;
 mod progress;

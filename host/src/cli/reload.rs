@@ -3,16 +3,28 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::args::Place;
 use super::build::{self, Report};
+use super::ext::{self, There};
 use super::host;
 use super::print::Printer;
 use super::problem::Problem;
 use super::watch::{Change, Watch};
 use crate::agent::Agent;
 use crate::config::Config;
-use crate::extensions::{Folder, Loaded};
+use crate::extensions::{Folder, Found, LoadError, Loaded};
+
+/// Beside the extensions in use: what else there is, and what the configuration says.
+#[derive(Debug)]
+pub(super) struct Rest {
+    pub(super) disabled: Vec<Found>,
+    pub(super) errors: Vec<LoadError>,
+    pub(super) config: Config,
+}
 
 /// Takes the extensions anew, between turns, once somebody asks for it.
 pub(super) struct Reload {
@@ -24,17 +36,35 @@ pub(super) struct Reload {
     data: PathBuf,
     asked: u64,
     watch: Option<Watch>,
+    rest: Arc<Mutex<Rest>>,
 }
 
 impl Reload {
-    pub(super) fn new(
-        agent: Agent,
-        folder: Option<Folder>,
-        config: Config,
-        place: Place,
-        asked: u64,
-    ) -> Self {
-        Self { agent, folder, data: config.data.clone(), config, place, asked, watch: None }
+    pub(super) fn new(agent: Agent, folder: Option<Folder>, rest: Rest, place: Place, asked: u64) -> Self {
+        let (config, data) = (rest.config.clone(), rest.config.data.clone());
+        Self { agent, folder, data, config, place, asked, watch: None, rest: Arc::new(Mutex::new(rest)) }
+    }
+
+    /// What the configuration said when it was read last.
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What there is beside the extensions in use, always as it was loaded last.
+    pub(super) fn rest(&self) -> Arc<Mutex<Rest>> {
+        self.rest.clone()
+    }
+
+    /// What there is in the folder.
+    pub(super) async fn there(&self) -> Result<There, Problem> {
+        ext::there(self.folder.as_ref()).await
+    }
+
+    /// Asks the other hosts of this data folder to take their extensions anew.
+    pub(super) fn ask_others(&mut self) -> Result<(), Problem> {
+        ask(&self.data)?;
+        self.asked = asked(&self.data);
+        Ok(())
     }
 
     /// From now on, what changes in the folder is built, and loaded too.
@@ -71,34 +101,36 @@ impl Reload {
         {
             problem.print();
         }
-        match Config::load(self.config.file.as_deref()) {
-            Ok(mut config) => {
-                self.place.clone().apply(&mut config);
-                self.config = config;
-            }
-            Err(error) => {
-                Problem::from(error).print();
-                printer.note("the configuration stays as it was");
-            }
+        if let Err(problem) = self.configure() {
+            problem.print();
+            printer.note("the configuration stays as it was");
         }
-        match self.load().await {
-            Ok(loaded) => {
-                let changes = loaded.changes.clone();
-                printer.failed(&loaded);
-                if let Err(error) = self.agent.set_extensions(loaded.extensions) {
-                    Problem::from(error).print();
-                    return false;
-                }
-                if !changes.is_empty() {
-                    printer.note(&changes.to_string());
-                }
-                !changes.is_empty()
-            }
-            Err(problem) => {
-                problem.print();
-                false
-            }
+        self.renew(printer).await.unwrap_or_else(|problem| {
+            problem.print();
+            false
+        })
+    }
+
+    /// Reads what the configuration says now.
+    pub(super) fn configure(&mut self) -> Result<(), Problem> {
+        let mut config = Config::load(self.config.file.as_deref())?;
+        self.place.clone().apply(&mut config);
+        self.config = config;
+        Ok(())
+    }
+
+    /// Loads the folder with what the configuration said last, for turns that begin then. Says whether the extensions are
+    /// other ones now.
+    pub(super) async fn renew(&mut self, printer: &mut Printer) -> Result<bool, Problem> {
+        let loaded = self.load().await?;
+        printer.failed(&loaded);
+        let Loaded { extensions, disabled, errors, changes, .. } = loaded;
+        self.agent.set_extensions(extensions)?;
+        *self.rest.lock() = Rest { disabled, errors, config: self.config.clone() };
+        if !changes.is_empty() {
+            printer.note(&changes.to_string());
         }
+        Ok(!changes.is_empty())
     }
 
     async fn load(&mut self) -> Result<Loaded, Problem> {

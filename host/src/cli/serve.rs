@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::Done;
 use super::args::Place;
 use super::host::Host;
+use super::operator::{Desk, Orders};
 use super::print::Printer;
 use super::problem::Problem;
 use super::reload::Reload;
@@ -73,7 +75,8 @@ pub(super) async fn run(args: ServeArgs, mut config: Config) -> Result<Done, Pro
     let address = listener.local_addr().map_err(|error| Problem::new(error.to_string()))?;
     let mut printer = Printer::new(false, false);
     let (agent, mut reload, files) = Host::build(config, typed, &mut printer).await?;
-    let mut server = Server::new(agent);
+    let (desk, orders) = Desk::new(agent.clone(), files.logs().clone(), &reload);
+    let mut server = Server::new(agent).operator(Arc::new(desk));
     if let Some(name) = name.or(settings.agent) {
         server = server.name(name);
     }
@@ -100,7 +103,7 @@ pub(super) async fn run(args: ServeArgs, mut config: Config) -> Result<Done, Pro
                 () = told_to_stop() => return Ok(Done::Interrupted),
             }
         }
-        never = reloading(&mut reload, &mut printer) => match never {},
+        never = reloading(&mut reload, orders, &mut printer) => match never {},
     };
     files.close().await;
     match served {
@@ -121,11 +124,12 @@ fn token(variable: Option<String>) -> Result<Option<String>, Problem> {
     Ok(Some(token))
 }
 
-/// Takes changed extensions for the turns that begin then. Never ends.
-async fn reloading(reload: &mut Reload, printer: &mut Printer) -> Infallible {
+/// Takes changed extensions for the turns that begin then, and does what operators ask for. Never ends.
+async fn reloading(reload: &mut Reload, mut orders: Orders, printer: &mut Printer) -> Infallible {
     loop {
         tokio::select! {
             change = reload.changed() => drop(reload.take(change, printer).await),
+            order = orders.next() => order.carry_out(reload, printer).await,
             () = tokio::time::sleep(LOOK) => reload.due(printer).await,
         }
     }

@@ -119,6 +119,15 @@ impl Folder {
         Ok(loaded)
     }
 
+    /// What there is in it, with nothing of it loaded, and the files that are no extensions.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read.
+    pub async fn find(&self) -> std::io::Result<(Vec<Found>, Vec<LoadError>)> {
+        self.loader.find(&self.dir).await
+    }
+
     async fn open(&self, file: &Path, stamp: Option<Stamp>) -> Result<Opened, LoadError> {
         let known = self.known.get(file);
         let unchanged = known.filter(|known| known.stamp.is_some() && known.stamp == stamp);

@@ -125,7 +125,7 @@ async fn what_built_in_hooks_set_is_told_too() {
 
 #[tokio::test]
 async fn inspectors_have_places_as_others() {
-    let house = House::plain(&json!([])).await;
+    let house = House::plain(&json!([says("hello")])).await;
     let limits = Limits { connections: 1, ..Limits::default() };
     let address = serve(&house, |server| server.limits(limits)).await;
     let mut only = Inspector::new(&address, "s", None).await;

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod access;
 mod feed;
+mod operator;
 mod web;
 
 use lathe::server::Server;

@@ -13,14 +13,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 type Headers<'a> = &'a [(&'a str, &'a str)];
 
 #[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).map_err(|_| format!("{self:?}")).unwrap()
     }
 }
 
@@ -35,7 +35,7 @@ async fn send(address: &str, line: &str, headers: Headers<'_>, body: &str) -> Bu
     BufReader::new(stream)
 }
 
-pub async fn request(address: &str, line: &str, headers: Headers<'_>, body: &str) -> Answer {
+pub(crate) async fn request(address: &str, line: &str, headers: Headers<'_>, body: &str) -> Answer {
     let mut text = String::new();
     let mut stream = send(address, line, headers, body).await;
     timeout(PATIENCE, stream.read_to_string(&mut text)).await.unwrap().unwrap();
@@ -44,12 +44,12 @@ pub async fn request(address: &str, line: &str, headers: Headers<'_>, body: &str
     Answer { status, body: body.to_owned() }
 }
 
-pub async fn get(address: &str, path: &str) -> Answer {
+pub(crate) async fn get(address: &str, path: &str) -> Answer {
     request(address, &format!("GET {path}"), &[], "").await
 }
 
 /// As a program posts.
-pub async fn post(address: &str, path: &str, body: &Value) -> Answer {
+pub(crate) async fn post(address: &str, path: &str, body: &Value) -> Answer {
     let line = format!("POST {path}");
     if body.is_null() {
         return request(address, &line, &[], "").await;
@@ -58,7 +58,7 @@ pub async fn post(address: &str, path: &str, body: &Value) -> Answer {
 }
 
 /// One turn over `POST /api/chat`, to its end: what was streamed.
-pub async fn chat(address: &str, session: &str, id: &str, text: &str) -> String {
+pub(crate) async fn chat(address: &str, session: &str, id: &str, text: &str) -> String {
     let message = json!({"id": id, "role": "user", "parts": [{"type": "text", "text": text}]});
     let ask = json!({"id": session, "messages": [message], "trigger": "submit-message"});
     let answer = post(address, "/api/chat", &ask).await;
@@ -67,11 +67,11 @@ pub async fn chat(address: &str, session: &str, id: &str, text: &str) -> String 
 }
 
 /// Somebody who watches a session.
-pub struct Inspector(pub BufReader<TcpStream>);
+pub(crate) struct Inspector(BufReader<TcpStream>);
 
 impl Inspector {
     /// Watches, and has seen the events up to the one with the id `after`.
-    pub async fn new(address: &str, session: &str, after: Option<&str>) -> Self {
+    pub(crate) async fn new(address: &str, session: &str, after: Option<&str>) -> Self {
         let headers: Vec<_> = after.iter().map(|id| ("last-event-id", *id)).collect();
         let stream = send(address, &format!("GET /api/sessions/{session}/events"), &headers, "").await;
         let mut inspector = Self(stream);
@@ -87,7 +87,7 @@ impl Inspector {
     }
 
     /// The next event with its id; none at the end of what is remembered, and once the server has closed.
-    pub async fn next(&mut self) -> Option<(String, Value)> {
+    pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
         let mut id = String::new();
         loop {
             let line = self.line().await?;
@@ -101,7 +101,7 @@ impl Inspector {
     }
 
     /// All that is remembered.
-    pub async fn remembered(&mut self) -> Vec<(String, Value)> {
+    pub(crate) async fn remembered(&mut self) -> Vec<(String, Value)> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
             events.push(event);
@@ -110,7 +110,7 @@ impl Inspector {
     }
 
     /// What happens up to the end of a turn.
-    pub async fn turn(&mut self) -> Vec<(String, Value)> {
+    pub(crate) async fn turn(&mut self) -> Vec<(String, Value)> {
         let mut events = Vec::new();
         loop {
             events.push(self.next().await.unwrap());

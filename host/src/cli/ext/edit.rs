@@ -7,14 +7,14 @@ use crate::cli::problem::Problem;
 use crate::config::{Config, FILE};
 
 /// A change of `lathe.toml` that leaves its comments and its layout as they are.
-pub(super) struct Edit {
+pub(in crate::cli) struct Edit {
     file: PathBuf,
     document: DocumentMut,
 }
 
 impl Edit {
     /// Of the file that was read; of a new one if there is none.
-    pub(super) fn open(config: &Config) -> Result<Self, Problem> {
+    pub(in crate::cli) fn open(config: &Config) -> Result<Self, Problem> {
         let (file, text) = match &config.file {
             Some(file) => {
                 let text = std::fs::read_to_string(file)
@@ -37,13 +37,13 @@ impl Edit {
     }
 
     /// Writes the file, all of it or nothing, if it is a configuration.
-    pub(super) fn save(self) -> Result<(), Problem> {
+    pub(in crate::cli) fn save(self) -> Result<(), Problem> {
         self.check()?;
         replace(&self.file, &self.document.to_string())
             .map_err(|error| Problem::new(format!("cannot write {}: {error}", self.file.display())))
     }
 
-    pub(super) fn enable(&mut self, name: &str, enabled: bool) -> Result<(), Problem> {
+    pub(in crate::cli) fn enable(&mut self, name: &str, enabled: bool) -> Result<(), Problem> {
         if enabled {
             let section = &["extension", name];
             let line = self.table(section)?.get_key_value("enabled");

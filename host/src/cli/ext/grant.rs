@@ -22,7 +22,13 @@ pub(super) async fn grant(args: GrantArgs, mut config: Config) -> Result<Done, P
         return whole(&shown(&manifest, &before));
     }
     let mut edit = Edit::open(&config)?;
-    let section = &["extension", &*name, "grant"];
+    add(&mut edit, &name, wanted)?;
+    finish(edit, &config, &manifest)
+}
+
+/// Has the file grant these.
+pub(in crate::cli) fn add(edit: &mut Edit, name: &str, wanted: Vec<Permission>) -> Result<(), Problem> {
+    let section = &["extension", name, "grant"];
     for permission in wanted {
         let Permission { name: key, kind, values } = permission.complete()?;
         match (kind, values.first()) {
@@ -37,21 +43,31 @@ pub(super) async fn grant(args: GrantArgs, mut config: Config) -> Result<Done, P
             _ => edit.set(section, key, true)?,
         }
     }
-    finish(edit, &config, &manifest, &before)
+    Ok(())
 }
 
 pub(super) async fn revoke(args: RevokeArgs, mut config: Config) -> Result<Done, Problem> {
     let RevokeArgs { name, permissions, all, place } = args;
     let manifest = find(place, &mut config, &name).await?;
-    let before = written(&config, &name);
     let mut edit = Edit::open(&config)?;
     if all {
         edit.remove(&["extension", &name], "grant")?;
-        return finish(edit, &config, &manifest, &before);
+    } else {
+        take(&mut edit, &config, &name, parsed(&permissions)?)?;
     }
-    let section = &["extension", &*name, "grant"];
-    for Permission { name: key, kind, values } in parsed(&permissions)? {
-        let there = json!(before);
+    finish(edit, &config, &manifest)
+}
+
+/// Has the file grant these no longer.
+pub(in crate::cli) fn take(
+    edit: &mut Edit,
+    config: &Config,
+    name: &str,
+    unwanted: Vec<Permission>,
+) -> Result<(), Problem> {
+    let section = &["extension", name, "grant"];
+    let there = json!(written(config, name));
+    for Permission { name: key, kind, values } in unwanted {
         let lacks = |what: &str| {
             Problem::new(format!("{name} is not granted {what}"))
                 .hint(format!("`lathe ext grant {name}` shows what it is granted"))
@@ -67,14 +83,22 @@ pub(super) async fn revoke(args: RevokeArgs, mut config: Config) -> Result<Done,
         }
         edit.take(section, key, &values)?;
     }
-    finish(edit, &config, &manifest, &before)
+    Ok(())
 }
 
-/// Writes it down, unless it grants what would have no effect, and shows what is granted now.
-fn finish(edit: Edit, config: &Config, manifest: &Manifest, before: &Grant) -> Result<Done, Problem> {
+/// Writes it down, and shows what is granted now.
+fn finish(edit: Edit, config: &Config, manifest: &Manifest) -> Result<Done, Problem> {
+    let after = allowed(&edit, config, manifest)?;
+    edit.save()?;
+    reload::ask(&config.data)?;
+    whole(&shown(manifest, &after))
+}
+
+/// What the file would grant, unless that would have no effect.
+pub(in crate::cli) fn allowed(edit: &Edit, config: &Config, manifest: &Manifest) -> Result<Grant, Problem> {
     let name = &manifest.name;
     let after = written(&edit.check()?, name);
-    let idle = before.unasked(manifest);
+    let idle = written(config, name).unasked(manifest);
     let new: Vec<String> = after.unasked(manifest).into_iter().filter(|what| !idle.contains(what)).collect();
     if !new.is_empty() {
         return Err(Problem::new(format!(
@@ -83,9 +107,7 @@ fn finish(edit: Edit, config: &Config, manifest: &Manifest, before: &Grant) -> R
         ))
         .hint(format!("`lathe ext grant {name}` shows what it asks for")));
     }
-    edit.save()?;
-    reload::ask(&config.data)?;
-    whole(&shown(manifest, &after))
+    Ok(after)
 }
 
 /// What the configuration grants, of effect or not.
@@ -93,7 +115,7 @@ fn written(config: &Config, name: &str) -> Grant {
     config.extension.get(name).map(|section| section.grant.clone()).unwrap_or_default()
 }
 
-fn parsed(permissions: &[String]) -> Result<Vec<Permission>, Problem> {
+pub(in crate::cli) fn parsed(permissions: &[String]) -> Result<Vec<Permission>, Problem> {
     permissions.iter().map(|text| Permission::parse(text)).collect()
 }
 

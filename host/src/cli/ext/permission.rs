@@ -1,4 +1,4 @@
-//! Permissions as they are typed: `NAME`, or `NAME=VALUE,VALUE`.
+//! Permissions as they are typed: `NAME`, or `NAME=VALUE,VALUE`; a colon does as well.
 
 use crate::cli::problem::Problem;
 use crate::config::nearest;
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 
 /// A permission, and the values that were typed with it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Permission {
+pub(in crate::cli) struct Permission {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) values: Vec<String>,
@@ -35,7 +35,7 @@ pub(super) struct Permission {
 
 impl Permission {
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
-        let (typed, values) = match text.split_once('=') {
+        let (typed, values) = match text.split_once(['=', ':']) {
             Some((name, values)) => (name, Some(values)),
             None => (text, None),
         };
@@ -118,6 +118,7 @@ mod tests {
             ("network=a.org,*.b.org", "network", &["a.org", "*.b.org"]),
             ("decide=before-tool-call, afterToolCall", "decide", &["beforeToolCall", "afterToolCall"]),
             ("workspace=a,b=c:rw", "workspace", &["a,b=c:rw"]),
+            ("network:a.org", "network", &["a.org"]),
         ] {
             let permission = Permission::parse(text).and_then(Permission::complete).unwrap();
             assert_eq!(

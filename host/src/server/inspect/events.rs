@@ -63,3 +63,32 @@ impl Drop for Inspector {
         self.seat.abandon();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use http_body_util::BodyExt;
+    use tokio::sync::{Semaphore, mpsc};
+
+    use super::*;
+    use crate::server::hub::Order;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_hears_nothing_is_told_that_it_is_still_there() {
+        let (orders, mut left) = mpsc::channel(1);
+        let (outbox, frames) = outbox(1_000);
+        let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let inspector = Inspector { seat: Seat { connection: 7, orders }, frames, _place: place };
+        let mut body = inspector.stream().into_body();
+        let mut next = async || body.frame().await.map(|frame| frame.unwrap().into_data().unwrap());
+        assert!(outbox.send("id: 1\n\n".into()));
+        assert_eq!(next().await.unwrap(), "id: 1\n\n");
+        for _ in 0..2 {
+            assert_eq!(next().await.unwrap(), ": still here\n\n");
+        }
+        drop(outbox);
+        assert_eq!(next().await, None, "the hub has let go of it");
+        assert!(matches!(left.recv().await, Some(Order::Leave { connection: 7 })));
+    }
+}
