@@ -105,7 +105,7 @@ function model(row) {
   ];
   return {
     kind: "model",
-    what: [row.finishReason ? `ends with ${row.finishReason}` : "writes…"],
+    what: [row.finishReason ? `ends with ${row.finishReason}` : row.cut ? "was cut off" : "writes…"],
     cost: [...tokens, ms(row.durationMs)],
   };
 }

@@ -100,6 +100,9 @@ function one(turn, event, at) {
       return;
     case "abort":
     case "error":
+      cut(turn);
+      add(turn, { kind: event.type, section: turn.steps, at, events: [event] });
+      return;
     case "retry":
     case "extension-health":
     case "user-message":
@@ -126,6 +129,14 @@ function touch(row, event) {
 function model(turn, at) {
   const row = turn.rows.findLast((other) => other.kind === "model");
   return row ?? add(turn, { kind: "model", section: turn.steps, at, events: [] });
+}
+
+/** The model was still writing. */
+function cut(turn) {
+  const row = turn.rows.findLast((other) => other.kind === "model");
+  if (!row || row.finishReason) return;
+  row.cut = true;
+  row.version += 1;
 }
 
 /** An extension's `onChunk` calls of a step are one row: there is one for every few chunks. */
