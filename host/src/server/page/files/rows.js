@@ -36,7 +36,7 @@ export function updateRow(element, row, span) {
   const { kind, what, cost } = words(row);
   const [kindBox, whatBox, costBox] = element.firstChild.children;
   element.dataset.kind = row.kind.includes(":") ? "chat" : row.kind;
-  set(element, "data-name", row.extension ?? row.toolName);
+  set(element, "data-name", row.toolName ?? row.extension);
   set(element, "data-bad", Boolean(row.error || row.kind === "error"));
   say(kindBox, kind);
   fill(whatBox, what);
