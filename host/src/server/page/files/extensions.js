@@ -101,7 +101,7 @@ export class Extensions {
     const { text, granted, asked, meaning } = right;
     const state = granted ? (asked ? "granted" : "granted, not asked for") : "asked, not granted";
     const button = this.operator && h("button", {
-      type: "button", class: "small", "data-action": `${granted ? "revoke" : "grant"} ${text}`, onclick: () => this.change(name, right),
+      type: "button", class: "small", "data-action": text, onclick: () => this.change(name, right),
     }, granted ? "Revoke" : "Grant…");
     return h("li", { "data-granted": String(granted), "data-permission": text },
       h("span", { class: "mark", "aria-hidden": "true" }, granted ? "✓" : "✗"),
