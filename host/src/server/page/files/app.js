@@ -158,7 +158,7 @@ bind({ focus: focusPrompt, stop: () => chat?.stop() ?? false, help: () => help.s
 
 const theme = find("theme");
 function drawTheme() {
-  say(theme, `Theme: ${document.documentElement.dataset.theme || "system"}`);
+  say(find("theme-name"), `Theme: ${document.documentElement.dataset.theme || "system"}`);
 }
 theme.addEventListener("click", () => {
   const now = document.documentElement.dataset.theme ?? "";

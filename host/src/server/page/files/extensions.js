@@ -139,7 +139,7 @@ export class Extensions {
 
   /** Asks first: what an extension may do is not to change by a slip of the hand. */
   async change(name, right) {
-    const about = [h("p", {}, h("b", {}, name), right.granted ? " may no longer " : " may then: ", right.meaning, ".")];
+    const about = [h("p", {}, right.granted ? "This is taken from " : "This is allowed to ", h("b", {}, name), ": ", right.meaning, ".")];
     if (right.granted) {
       const permission = right.name === "workspace" ? right.name : right.text;
       if (await confirm(`Revoke ${right.text}?`, about, "Revoke", true)) await this.act(name, "revoke", { permissions: [permission] });

@@ -48,8 +48,8 @@ export class Tabs {
       set(tab, "aria-selected", String(on));
       tab.tabIndex = on ? 0 : -1;
       panel.hidden = behind && !on;
-      // Beside the others it is a region with a name of its own.
-      set(panel, "role", behind ? "tabpanel" : "region");
+      // Beside the others it is the landmark that its element is, with a name of its own.
+      set(panel, "role", behind ? "tabpanel" : null);
       set(panel, "aria-labelledby", behind ? tab.id : null);
       set(panel, "aria-label", behind ? null : tab.textContent);
     }

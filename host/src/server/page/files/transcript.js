@@ -18,6 +18,7 @@ export class Transcript {
     this.trouble = h("div", { class: "trouble", role: "alert" });
     this.notice = h("p", { class: "notice muted" });
     this.again = h("button", { type: "button" }, "Try again");
+    for (const part of [this.empty, this.trouble, this.notice]) part.hidden = true;
     fill(element, this.empty, this.list, this.trouble, this.notice);
   }
 
@@ -60,6 +61,7 @@ export class Transcript {
   update(node, message) {
     node.message = message;
     node.dataset.role = message.role;
+    set(node, "data-picked", message.id === this.picked);
     const [who, list] = node.children;
     say(who.firstChild, message.role === "user" ? "You" : message.role === "assistant" ? "Assistant" : message.role);
     who.lastChild.hidden = message.role !== "assistant";
@@ -70,6 +72,7 @@ export class Transcript {
 
   /** Marks the message whose turn the inspector shows. */
   mark(messageId) {
+    this.picked = messageId;
     for (const node of this.list.children) set(node, "data-picked", node.message?.id === messageId);
   }
 
