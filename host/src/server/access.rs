@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use sha2::{Digest, Sha256};
 
 /// What a client must show.
@@ -41,13 +41,21 @@ impl Access {
         self
     }
 
-    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<Caller, Refusal> {
-        let text = |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
-        let host = text(header::HOST).unwrap_or_default();
-        // A page whose name points at this machine is not of this machine.
-        if self.loopback && self.token.is_none() && !is_loopback(host) {
+    /// Whether the server may be called by that name. A page whose name points at this machine is not of this machine.
+    pub(super) fn host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if self.loopback
+            && self.token.is_none()
+            && !is_loopback(text(headers, header::HOST).unwrap_or_default())
+        {
             return Err((StatusCode::FORBIDDEN, "this server is for this machine alone; call it localhost"));
         }
+        Ok(())
+    }
+
+    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<Caller, Refusal> {
+        self.host(headers)?;
+        let text = |name| text(headers, name);
+        let host = text(header::HOST).unwrap_or_default();
         if headers.contains_key(header::ORIGIN)
             && !self.lets_in(text(header::ORIGIN).unwrap_or_default(), host)
         {
@@ -73,6 +81,10 @@ impl Access {
             || self.origins.contains(&origin)
             || self.loopback && is_loopback(page)
     }
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
 }
 
 /// Whether `HOST` or `HOST:PORT` names this machine.

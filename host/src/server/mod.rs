@@ -17,6 +17,7 @@ mod manage;
 mod messages;
 mod operator;
 mod outbox;
+mod page;
 mod routes;
 mod socket;
 mod sse;

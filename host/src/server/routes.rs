@@ -15,7 +15,7 @@ use super::hubs::Hubs;
 use super::limits::Limits;
 use super::operator::Operator;
 use super::outbox::outbox;
-use super::{inspect, manage, messages, socket, sse};
+use super::{inspect, manage, messages, page, socket, sse};
 use crate::agent::{EntryError, SessionError};
 use crate::store::StoreError;
 
@@ -27,7 +27,7 @@ const READ: usize = 4 << 10;
 pub(super) struct Shared {
     pub(super) hubs: Arc<Hubs>,
     name: Option<Arc<str>>,
-    access: Arc<Access>,
+    pub(super) access: Arc<Access>,
     pub(super) limits: Limits,
     connections: Arc<Semaphore>,
     pub(super) operator: Option<Arc<dyn Operator>>,
@@ -72,6 +72,7 @@ pub(super) fn routes(shared: Shared) -> Router {
         .fallback(|| async { nothing() })
         .route_layer(middleware::from_fn_with_state(shared.clone(), guard))
         .route("/healthz", get(|| async { "ok" }))
+        .merge(page::routes(shared.clone()))
         .with_state(shared)
 }
 
