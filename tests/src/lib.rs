@@ -16,4 +16,5 @@ pub mod scripts;
 pub mod source;
 pub mod suite;
 pub mod tool;
+pub mod web;
 pub mod wit;

@@ -283,6 +283,7 @@ impl TurnDriver {
         let shown = self.show(Chunk::FinishStep {
             finish_reason: step.answer.finish_reason,
             usage: step.answer.usage,
+            model: Some(self.machine.model().to_owned()),
             provider_metadata: step.answer.provider_metadata.clone(),
         });
         let told = async {

@@ -5,21 +5,23 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use sha2::{Digest, Sha256};
 
+use super::token::{Held, Token, Visitor};
+
 /// What a client must show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Access {
-    /// The token's hash: comparing hashes tells nothing about the token by its time.
-    token: Option<[u8; 32]>,
+    /// Any of them; none for nothing.
+    tokens: Vec<Held>,
     origins: Vec<String>,
     /// The server listens for this machine alone.
     loopback: bool,
 }
 
-type Refusal = (StatusCode, &'static str);
+pub(super) type Refusal = (StatusCode, &'static str);
 
 impl Access {
-    pub(super) fn token(mut self, token: &str) -> Self {
-        self.token = Some(Sha256::digest(token).into());
+    pub(super) fn token(mut self, token: Token) -> Self {
+        self.tokens.push(Held::new(token));
         self
     }
 
@@ -34,11 +36,11 @@ impl Access {
         self
     }
 
-    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refusal> {
+    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<Visitor, Refusal> {
         let text = |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
         // A page whose name points at this machine is not of this machine.
-        if self.loopback && self.token.is_none() && !is_loopback(host) {
+        if self.loopback && self.tokens.is_empty() && !is_loopback(host) {
             return Err((StatusCode::FORBIDDEN, "this server is for this machine alone; call it localhost"));
         }
         if headers.contains_key(header::ORIGIN)
@@ -46,15 +48,18 @@ impl Access {
         {
             return Err((StatusCode::FORBIDDEN, "web pages of that origin are not let in"));
         }
-        let Some(expected) = &self.token else { return Ok(()) };
+        if self.tokens.is_empty() {
+            return Ok(Visitor::new(None));
+        }
         let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         let query = uri.query().into_iter().flat_map(|query| query.split('&'));
         let shown = bearer.into_iter().chain(query.filter_map(|pair| pair.strip_prefix("token=")));
         let mut digests = shown.map(|token| <[u8; 32]>::from(Sha256::digest(token)));
-        if digests.any(|digest| digest == *expected) {
-            return Ok(());
-        }
-        Err((StatusCode::UNAUTHORIZED, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN"))
+        let known = digests.find_map(|digest| self.tokens.iter().find(|held| held.is(&digest)));
+        known.map(|held| Visitor::new(Some(held.clone()))).ok_or((
+            StatusCode::UNAUTHORIZED,
+            "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN",
+        ))
     }
 
     /// Whether a page of that origin may call the server at `host`.
@@ -105,13 +110,15 @@ mod tests {
 
     #[test]
     fn elsewhere_a_token_is_needed_and_an_origin_must_be_known() {
-        let access = Access::default().on("0.0.0.0:80".parse().unwrap()).token("s3cret");
+        let access = Access::default().on("0.0.0.0:80".parse().unwrap());
+        let access = access.token(Token::new("s3cret")).token(Token::new("other"));
         let access = access.origin("https://chat.example.org/");
         let host = ("host", "lathe.example.org");
         for (headers, uri, status) in [
             (&[host][..], "/", 401),
             (&[host, ("authorization", "Bearer wrong")], "/", 401),
             (&[host, ("authorization", "Bearer s3cret")], "/", 200),
+            (&[host, ("authorization", "Bearer other")], "/", 200),
             (&[host], "/a?_pk=1&token=s3cret", 200),
             (&[host], "/a?token=s3cretx", 401),
             (&[host, ("origin", "https://lathe.example.org")], "/?token=s3cret", 200),

@@ -11,11 +11,14 @@ mod hub;
 mod hubs;
 mod limits;
 mod messages;
+mod metrics;
 mod outbox;
 mod routes;
 mod socket;
 mod sse;
 mod stream;
+mod token;
+mod turn;
 
 use std::future::{Future, IntoFuture};
 use std::io;
@@ -25,6 +28,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub use limits::Limits;
+pub use token::Token;
 
 use crate::agent::Agent;
 use access::Access;
@@ -64,9 +68,15 @@ impl Server {
     }
 
     /// What every client must show: as `Authorization: Bearer TOKEN`, or as `?token=TOKEN`, since a browser's WebSocket
-    /// cannot set a header.
+    /// cannot set a header. Who shows it may do anything, operators' affairs included; for less see [`admit`](Self::admit).
     #[must_use]
-    pub fn token(mut self, token: &str) -> Self {
+    pub fn token(self, token: &str) -> Self {
+        self.admit(Token::new(token).operator(true))
+    }
+
+    /// Lets in who shows that token, too. May be given several times.
+    #[must_use]
+    pub fn admit(mut self, token: Token) -> Self {
         self.access = self.access.token(token);
         self
     }

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::{DefaultBodyLimit, Path, Request, State, WebSocketUpgrade};
+use axum::extract::{DefaultBodyLimit, Path, RawPathParams, Request, State, WebSocketUpgrade};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::access::Access;
+use super::access::{Access, Refusal};
 use super::hubs::Hubs;
 use super::limits::Limits;
 use super::outbox::outbox;
-use super::{messages, socket, sse};
+use super::token::{Stay, Visitor};
+use super::{messages, metrics, socket, sse, turn};
 use crate::agent::{EntryError, SessionError};
 use crate::store::StoreError;
 
@@ -34,9 +35,20 @@ impl Shared {
         Self { hubs, name: name.map(Into::into), access: Arc::new(access), limits, connections }
     }
 
-    /// A connection's place; none if there is none left.
-    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
-        self.connections.clone().try_acquire_owned().ok()
+    /// Opens a session for a visitor, or says why not.
+    pub(super) fn place(&self, visitor: &Visitor, session: &str) -> Result<Place, Refusal> {
+        let stay = visitor.open(session)?;
+        let full = (StatusCode::SERVICE_UNAVAILABLE, "too many connections");
+        let permit = self.connections.clone().try_acquire_owned().map_err(|_| full)?;
+        Ok(Place { _permit: permit, _stay: stay })
+    }
+
+    /// Connections that are open.
+    pub(super) fn connected(&self) -> usize {
+        self.limits
+            .connections
+            .min(Semaphore::MAX_PERMITS)
+            .saturating_sub(self.connections.available_permits())
     }
 
     fn knows(&self, agent: &str) -> bool {
@@ -44,11 +56,19 @@ impl Shared {
     }
 }
 
+/// A connection's place, until it is dropped.
+pub(super) struct Place {
+    _permit: OwnedSemaphorePermit,
+    _stay: Stay,
+}
+
 pub(super) fn routes(shared: Shared) -> Router {
     Router::new()
         .route("/agents/{agent}/{session}", get(connect))
         .route("/agents/{agent}/{session}/get-messages", get(get_messages))
         .route("/api/chat", post(sse::chat))
+        .route("/api/sessions/{session}/turns", post(turn::post))
+        .route("/metrics", get(metrics::metrics))
         .route("/api/chat/{session}/stream", get(sse::resume))
         .layer(DefaultBodyLimit::max(shared.limits.frame_bytes))
         .fallback(|| async { nothing() })
@@ -57,39 +77,56 @@ pub(super) fn routes(shared: Shared) -> Router {
         .with_state(shared)
 }
 
-pub(super) fn full() -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, "too many connections").into_response()
-}
-
 fn nothing() -> Response {
     (StatusCode::NOT_FOUND, "there is nothing here").into_response()
 }
 
-async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
-    match shared.access.check(request.headers(), request.uri()) {
-        Ok(()) => next.run(request).await,
-        Err((status, why)) => (status, why).into_response(),
+/// Lets in who may come in, and says who it is.
+async fn guard(
+    State(shared): State<Shared>,
+    params: RawPathParams,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let named = params.iter().find(|(name, _)| *name == "agent").map(|(_, agent)| agent);
+    let agent = named.or(shared.name.as_deref());
+    let visitor = shared.access.check(request.headers(), request.uri());
+    let response = match visitor.and_then(|visitor| visitor.check(agent).map(|()| visitor)) {
+        Ok(visitor) => {
+            request.extensions_mut().insert(visitor);
+            next.run(request).await
+        }
+        Err(refusal) => refusal.into_response(),
+    };
+    let status = response.status();
+    if status.is_client_error() || status.is_server_error() {
+        shared.hubs.metrics.refused(status);
     }
+    response
 }
 
 async fn connect(
     State(shared): State<Shared>,
+    Extension(visitor): Extension<Visitor>,
     Path((agent, session)): Path<(String, String)>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if !shared.knows(&agent) {
         return nothing();
     }
-    let Some(place) = shared.place() else { return full() };
+    let place = match shared.place(&visitor, &session) {
+        Ok(place) => place,
+        Err(refusal) => return refusal.into_response(),
+    };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
     let seat = match shared.hubs.join(&session, &agent, outbox).await {
         Ok(Some(seat)) => seat,
         Ok(None) => return (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
         Err(error) => return failed(&error),
     };
-    let bytes = shared.limits.frame_bytes;
-    upgrade.max_message_size(bytes).max_frame_size(bytes).on_upgrade(|socket| async move {
-        socket::run(socket, seat, frames).await;
+    let Limits { frame_bytes: bytes, idle, .. } = shared.limits;
+    upgrade.max_message_size(bytes).max_frame_size(bytes).on_upgrade(move |socket| async move {
+        socket::run(socket, seat, frames, idle).await;
         drop(place);
     })
 }

@@ -10,7 +10,7 @@ async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(SqliteStore::open(&folder.path().join("lathe.db")).await.unwrap());
     let agent = Agent::builder(store).build().unwrap();
-    let hub = Hub::new(agent.session("s").await.unwrap(), Limits::default());
+    let hub = Hub::new(agent.session("s").await.unwrap(), Limits::default(), Arc::default());
     let (orders, receiver) = mpsc::channel(8);
     let running = tokio::spawn(hub.run(receiver, CancellationToken::new()));
     let (outbox, mut frames) = outbox(1_000_000);
