@@ -17,7 +17,7 @@ use serde::Deserialize;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, Mistake};
 pub use recovery::{Overflow, Recovery};
-pub use server::Server;
+pub use server::{Server, ServerToken};
 
 use crate::extensions::{ExtensionSettings, Grant, Limits};
 use crate::model::ProviderSettings;
