@@ -1,6 +1,7 @@
 //! What the tests of the whole system share.
 pub mod binary;
 pub mod built_in;
+pub mod collector;
 pub mod compare;
 mod differences;
 pub mod docs;

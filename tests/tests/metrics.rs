@@ -65,10 +65,9 @@ async fn until(address: &str, name: &str, value: f64) -> (BTreeMap<String, f64>,
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
     };
-    match timeout(PATIENCE, waiting).await {
-        Ok(metrics) => metrics,
-        Err(_) => panic!("no {name} {value} in {}", metrics(address).await.1),
-    }
+    let waited = timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "no {name} {value} in {}", metrics(address).await.1);
+    waited.unwrap()
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStderr, Stdio};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -26,17 +26,16 @@ async fn connect(url: String) -> Result<Socket, (u16, String)> {
             let said = answer.body().as_deref().unwrap_or_default();
             Err((answer.status().as_u16(), String::from_utf8_lossy(said).into_owned()))
         }
-        Err(error) => panic!("{error}"),
+        Err(error) => Err((0, error.to_string())),
     }
 }
 
 /// Reads on until the server closes it: why.
 async fn closed(socket: &mut Socket) -> String {
     loop {
-        match timeout(PATIENCE, socket.next()).await.unwrap() {
-            Some(Ok(Message::Close(Some(frame)))) => return frame.reason.to_string(),
-            Some(Ok(_)) => {}
-            other => panic!("no close frame: {other:?}"),
+        let message = timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
+        if let Message::Close(frame) = message {
+            return frame.unwrap().reason.to_string();
         }
     }
 }
@@ -131,32 +130,25 @@ env = \"ATTIC\"
 agents = [\"attic\"]
 ";
 
-fn start(folder: &Folder) -> (Child, String, BufReader<std::process::ChildStderr>) {
+/// A server, where it listens, and the rest of what it says.
+fn start(folder: &Folder) -> (Child, String, Lines<BufReader<ChildStderr>>) {
     let mut command = folder.command(&["serve"]);
     command.env("OWNER", "owner-s3cret").env("DESK", "desk-s3cret").env("ATTIC", "attic-s3cret");
     // All that any library would ever say.
     command.env("LATHE_LOG", "trace");
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap());
-    loop {
-        let mut line = String::new();
-        assert!(lines.read_line(&mut line).unwrap() > 0, "it has ended");
-        if let Some((_, address)) = line.split_once("listening on http://") {
-            return (child, address.split(',').next().unwrap().to_owned(), lines);
-        }
-    }
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let said = lines.by_ref().map(Result::unwrap).find(|line| line.contains("http://")).unwrap();
+    let address = said.split("http://").nth(1).unwrap().split(',').next().unwrap().to_owned();
+    (child, address, lines)
 }
 
 #[tokio::test]
 async fn tokens_and_limits_are_set_in_the_configuration_and_tokens_are_never_logged() {
     let folder = Folder::new();
     folder.write("lathe.toml", CONFIG);
-    let (mut child, address, mut log) = start(&folder);
-    let reading = std::thread::spawn(move || {
-        let mut text = String::new();
-        log.read_to_string(&mut text).unwrap();
-        text
-    });
+    let (mut child, address, log) = start(&folder);
+    let reading = std::thread::spawn(move || log.map(Result::unwrap).collect::<Vec<_>>().join("\n"));
     let url = |session: &str, token: &str| format!("ws://{address}/agents/desk/{session}?token={token}");
     assert_eq!(connect(url("s", "attic-s3cret")).await.unwrap_err().0, 403);
     assert_eq!(connect(url("s", "wrong-s3cret")).await.unwrap_err().0, 401);

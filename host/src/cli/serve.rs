@@ -52,10 +52,14 @@ pub(super) struct ServeArgs {
     /// The model, as `provider:name`, `demo` or `scripted:FILE`.
     #[arg(long, value_name = "ID")]
     model: Option<String>,
+    /// Send traces to the OpenTelemetry collector at that address, such as http://localhost:4318.
+    #[arg(long, value_name = "URL")]
+    pub(super) otlp: Option<String>,
 }
 
 pub(super) async fn run(args: ServeArgs, mut config: Config) -> Result<Done, Problem> {
-    let ServeArgs { listen, agent: name, token_env, origin, mut place, model } = args;
+    let ServeArgs { listen, agent: name, token_env, origin, mut place, model, otlp: _ } = args;
+    config.server.agent = name.or(config.server.agent.take());
     let typed = place.clone();
     place.apply(&mut config);
     config.model = model.unwrap_or(config.model);
@@ -76,7 +80,7 @@ pub(super) async fn run(args: ServeArgs, mut config: Config) -> Result<Done, Pro
     let mut printer = Printer::new(false, false);
     let (agent, mut reload, files) = Host::build(config, typed, &mut printer).await?;
     let mut server = Server::new(agent).limits(limits(&settings));
-    if let Some(name) = name.or(settings.agent) {
+    if let Some(name) = settings.agent {
         server = server.name(name);
     }
     for token in tokens {

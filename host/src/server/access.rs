@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use sha2::{Digest, Sha256};
 
-use super::token::{Held, Token, Visitor};
+pub(super) use super::token::Caller;
+use super::token::{Held, Token};
 
 /// What a client must show.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +37,7 @@ impl Access {
         self
     }
 
-    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<Visitor, Refusal> {
+    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<Caller, Refusal> {
         let text = |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
         // A page whose name points at this machine is not of this machine.
@@ -49,14 +50,14 @@ impl Access {
             return Err((StatusCode::FORBIDDEN, "web pages of that origin are not let in"));
         }
         if self.tokens.is_empty() {
-            return Ok(Visitor::new(None));
+            return Ok(Caller::new(None));
         }
         let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         let query = uri.query().into_iter().flat_map(|query| query.split('&'));
         let shown = bearer.into_iter().chain(query.filter_map(|pair| pair.strip_prefix("token=")));
         let mut digests = shown.map(|token| <[u8; 32]>::from(Sha256::digest(token)));
         let known = digests.find_map(|digest| self.tokens.iter().find(|held| held.is(&digest)));
-        known.map(|held| Visitor::new(Some(held.clone()))).ok_or((
+        known.map(|held| Caller::new(Some(held.clone()))).ok_or((
             StatusCode::UNAUTHORIZED,
             "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN",
         ))

@@ -10,11 +10,11 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::access::{Access, Refusal};
+use super::access::{Access, Caller, Refusal};
 use super::hubs::Hubs;
 use super::limits::Limits;
 use super::outbox::outbox;
-use super::token::{Stay, Visitor};
+use super::token::Stay;
 use super::{messages, metrics, socket, sse, turn};
 use crate::agent::{EntryError, SessionError};
 use crate::store::StoreError;
@@ -35,9 +35,9 @@ impl Shared {
         Self { hubs, name: name.map(Into::into), access: Arc::new(access), limits, connections }
     }
 
-    /// Opens a session for a visitor, or says why not.
-    pub(super) fn place(&self, visitor: &Visitor, session: &str) -> Result<Place, Refusal> {
-        let stay = visitor.open(session)?;
+    /// Opens a session for a caller, or says why not.
+    pub(super) fn place(&self, caller: &Caller, session: &str) -> Result<Place, Refusal> {
+        let stay = caller.open(session)?;
         let full = (StatusCode::SERVICE_UNAVAILABLE, "too many connections");
         let permit = self.connections.clone().try_acquire_owned().map_err(|_| full)?;
         Ok(Place { _permit: permit, _stay: stay })
@@ -90,10 +90,10 @@ async fn guard(
 ) -> Response {
     let named = params.iter().find(|(name, _)| *name == "agent").map(|(_, agent)| agent);
     let agent = named.or(shared.name.as_deref());
-    let visitor = shared.access.check(request.headers(), request.uri());
-    let response = match visitor.and_then(|visitor| visitor.check(agent).map(|()| visitor)) {
-        Ok(visitor) => {
-            request.extensions_mut().insert(visitor);
+    let caller = shared.access.check(request.headers(), request.uri());
+    let response = match caller.and_then(|caller| caller.check(agent).map(|()| caller)) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
             next.run(request).await
         }
         Err(refusal) => refusal.into_response(),
@@ -107,14 +107,14 @@ async fn guard(
 
 async fn connect(
     State(shared): State<Shared>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path((agent, session)): Path<(String, String)>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if !shared.knows(&agent) {
         return nothing();
     }
-    let place = match shared.place(&visitor, &session) {
+    let place = match shared.place(&caller, &session) {
         Ok(place) => place,
         Err(refusal) => return refusal.into_response(),
     };

@@ -9,12 +9,12 @@ use futures::stream;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::access::Caller;
 use super::frames::{ClientFrame, Init};
 use super::hub::Order;
 use super::hubs::Seat;
 use super::outbox::{Frames, outbox};
 use super::routes::{Place, Shared, failed};
-use super::token::Visitor;
 use crate::turn::Json;
 
 /// The name by which these clients call the agent, who name none.
@@ -33,7 +33,7 @@ struct Listener {
 /// `POST /api/chat`: has a message answered. The turn goes on if the client goes away.
 pub(super) async fn chat(
     State(shared): State<Shared>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Response {
     let Ok(Json::Object(mut body)) = serde_json::from_slice(&body) else {
@@ -49,7 +49,7 @@ pub(super) async fn chat(
         Some(Err(error)) => return (StatusCode::BAD_REQUEST, error).into_response(),
         None => return (StatusCode::BAD_REQUEST, "the body is to have `messages`, a list").into_response(),
     }
-    let mut listener = match listen(&shared, &visitor, &session).await {
+    let mut listener = match listen(&shared, &caller, &session).await {
         Ok(listener) => listener,
         Err(refused) => return refused,
     };
@@ -62,10 +62,10 @@ pub(super) async fn chat(
 /// `GET /api/chat/{id}/stream`: goes on with the turn that runs; 204 if there is none.
 pub(super) async fn resume(
     State(shared): State<Shared>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(session): Path<String>,
 ) -> Response {
-    let mut listener = match listen(&shared, &visitor, &session).await {
+    let mut listener = match listen(&shared, &caller, &session).await {
         Ok(listener) => listener,
         Err(refused) => return refused,
     };
@@ -84,8 +84,8 @@ pub(super) async fn resume(
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn listen(shared: &Shared, visitor: &Visitor, session: &str) -> Result<Listener, Response> {
-    let place = shared.place(visitor, session).map_err(IntoResponse::into_response)?;
+async fn listen(shared: &Shared, caller: &Caller, session: &str) -> Result<Listener, Response> {
+    let place = shared.place(caller, session).map_err(IntoResponse::into_response)?;
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
     match shared.hubs.join(session, AGENT, outbox).await {
         Ok(Some(seat)) => Ok(Listener { seat, frames, request: None, over: false, _place: place }),

@@ -84,20 +84,17 @@ impl Held {
 
 /// Who makes a request. In the extensions of every request behind the guard.
 #[derive(Clone, Debug)]
-pub(super) struct Visitor {
+pub(super) struct Caller {
+    /// Whether it may change what the host does.
+    #[allow(dead_code, reason = "asked by the routes that change something")]
+    pub(super) operator: bool,
     /// None where the server has no token: then whoever reaches it may do anything.
     token: Option<Held>,
 }
 
-impl Visitor {
+impl Caller {
     pub(super) fn new(token: Option<Held>) -> Self {
-        Self { token }
-    }
-
-    /// Whether it may change what the host does.
-    #[allow(dead_code, reason = "asked by the routes that change something")]
-    pub(super) fn is_operator(&self) -> bool {
-        self.token.as_ref().is_none_or(|held| held.token.operator)
+        Self { operator: token.as_ref().is_none_or(|held| held.token.operator), token }
     }
 
     /// Refuses an agent that it may not talk to; none where the path and the server name none.
@@ -150,36 +147,36 @@ impl Drop for Stay {
 mod tests {
     use super::*;
 
-    fn visitor(token: Token) -> Visitor {
-        Visitor::new(Some(Held::new(token)))
+    fn caller(token: Token) -> Caller {
+        Caller::new(Some(Held::new(token)))
     }
 
     #[test]
     fn a_token_is_for_its_agents_alone() {
-        let any = visitor(Token::new("a"));
-        assert!(any.check(None).is_ok() && any.check(Some("desk")).is_ok() && !any.is_operator());
-        let some = visitor(Token::new("a").agent("desk").agent("hall").operator(true));
-        assert!(some.check(Some("hall")).is_ok() && some.is_operator());
+        let any = caller(Token::new("a"));
+        assert!(any.check(None).is_ok() && any.check(Some("desk")).is_ok() && !any.operator);
+        let some = caller(Token::new("a").agent("desk").agent("hall").operator(true));
+        assert!(some.check(Some("hall")).is_ok() && some.operator);
         for agent in [None, Some("attic")] {
             assert_eq!(some.check(agent).unwrap_err().0, StatusCode::FORBIDDEN, "{agent:?}");
         }
-        assert!(Visitor::new(None).is_operator() && Visitor::new(None).check(None).is_ok());
+        assert!(Caller::new(None).operator && Caller::new(None).check(None).is_ok());
     }
 
     #[test]
     fn sessions_are_counted_not_connections() {
-        let visitor = visitor(Token::new("a").sessions(1));
-        let (first, second) = (visitor.open("s").unwrap(), visitor.open("s").unwrap());
-        assert_eq!(visitor.open("t").unwrap_err().0, StatusCode::TOO_MANY_REQUESTS);
+        let caller = caller(Token::new("a").sessions(1));
+        let (first, second) = (caller.open("s").unwrap(), caller.open("s").unwrap());
+        assert_eq!(caller.open("t").unwrap_err().0, StatusCode::TOO_MANY_REQUESTS);
         drop(first);
-        assert!(visitor.open("t").is_err(), "one connection is left");
+        assert!(caller.open("t").is_err(), "one connection is left");
         drop(second);
-        assert!(visitor.open("t").is_ok());
+        assert!(caller.open("t").is_ok());
     }
 
     #[test]
     fn nothing_of_a_token_is_printed() {
-        let printed = format!("{:?}", visitor(Token::new("s3cret")));
+        let printed = format!("{:?}", caller(Token::new("s3cret")));
         assert!(!printed.contains("s3cret") && !printed.contains("digest"), "{printed}");
     }
 }

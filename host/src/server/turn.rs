@@ -9,9 +9,9 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::access::Caller;
 use super::hub::{Order, Refused};
 use super::routes::{Shared, failed};
-use super::token::Visitor;
 use super::{frames, messages};
 use crate::agent::{ChatRequest, TurnResult, TurnStream};
 use crate::turn::{Json, Trigger, UiMessage, UiRole};
@@ -23,7 +23,7 @@ const CHANNEL: &str = "api";
 /// away, and whoever is connected to the session sees it.
 pub(super) async fn post(
     State(shared): State<Shared>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(caller): Extension<Caller>,
     Path(session): Path<String>,
     body: Bytes,
 ) -> Response {
@@ -31,7 +31,7 @@ pub(super) async fn post(
         Ok(request) => Box::new(request),
         Err(error) => return (StatusCode::BAD_REQUEST, error).into_response(),
     };
-    let place = match shared.place(&visitor, &session) {
+    let place = match shared.place(&caller, &session) {
         Ok(place) => place,
         Err(refusal) => return refusal.into_response(),
     };
