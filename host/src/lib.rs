@@ -20,6 +20,8 @@ pub mod recovery;
 pub mod server;
 pub mod session;
 pub mod store;
+#[cfg(feature = "otel")]
+pub mod telemetry;
 pub mod tools;
 pub mod turn;
 

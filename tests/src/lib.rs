@@ -1,6 +1,7 @@
 //! What the tests of the whole system share.
 pub mod binary;
 pub mod built_in;
+pub mod collector;
 pub mod compare;
 mod differences;
 pub mod docs;
@@ -16,4 +17,5 @@ pub mod scripts;
 pub mod source;
 pub mod suite;
 pub mod tool;
+pub mod web;
 pub mod wit;

@@ -137,7 +137,7 @@ fn a_mistake_in_the_configuration_is_shown_where_it_is() {
     assert_eq!(
         folder.lathe(&["run", "x"]),
         refused(
-            "error: lathe.toml:2:1: there is no key `modle` here; known are model, system, max-steps, compact-after, stall-timeout-ms, recovery, context-overflow, data, extensions, extension, providers, server
+            "error: lathe.toml:2:1: there is no key `modle` here; known are model, system, max-steps, compact-after, stall-timeout-ms, recovery, context-overflow, data, extensions, extension, providers, server, telemetry
    ,-[lathe.toml:2:1]
  1 | # mine
  2 | modle = \"demo\"

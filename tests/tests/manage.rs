@@ -271,7 +271,7 @@ fn a_host_that_runs_takes_what_is_changed_before_its_next_turn() {
     let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with([' ', '`'])).collect();
     let broken = "warning: extensions/calc.wasm: it is not a WebAssembly file; \
         the version that was loaded before stays in use";
-    let known = "model, system, max-steps, compact-after, stall-timeout-ms, recovery, context-overflow, data, extensions, extension, providers, server";
+    let known = "model, system, max-steps, compact-after, stall-timeout-ms, recovery, context-overflow, data, extensions, extension, providers, server, telemetry";
     assert_eq!(
         lines,
         [

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -12,17 +11,14 @@ use lathe::server::{Limits, Server};
 use lathe::store::Store;
 use lathe_tests::binary::Folder;
 use lathe_tests::house::{House, says};
+use lathe_tests::web::{PATIENCE, http, serve};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 use tokio_util::sync::CancellationToken;
-
-/// How long nothing at all may be heard.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Client(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
@@ -67,15 +63,6 @@ impl Client {
             }
         }
     }
-}
-
-/// A server in this process.
-async fn serve(house: &House, change: impl FnOnce(Server) -> Server) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = change(Server::new(house.agent.clone()));
-    tokio::spawn(server.serve(listener, std::future::pending()));
-    address
 }
 
 /// The status with which a connection is refused; 0 if it is not.
@@ -129,19 +116,6 @@ async fn who_may_come_in() {
     assert_eq!(refused(url("other/s?token=s3cret"), None).await, 404);
     assert_eq!(refused(url("desk/%01?token=s3cret"), None).await, 400, "no name for a session");
     assert!(connect_async(url("desk/s?token=s3cret")).await.is_ok());
-}
-
-/// What is answered over HTTP, head and all.
-async fn http(address: &str, head: &str, body: &str) -> String {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let length = body.len();
-    let request = format!(
-        "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-    );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
-    answer
 }
 
 #[tokio::test]

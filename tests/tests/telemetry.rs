@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use lathe::hooks::{HookResult, Hooks, TurnContext};
 use lathe::turn::{Telemetry, TurnConfig};
 use lathe_tests::house::{House, says};
 use lathe_tests::log::Log;
+use lathe_tests::web::PATIENCE;
 use serde_json::json;
 
 struct Triage;
@@ -34,8 +36,13 @@ async fn telemetry_stands_in_the_turns_trace() {
     tracing::subscriber::set_global_default(subscriber).unwrap();
     let house = House::new(&json!([says("ok")]), |agent| agent.hooks(Arc::new(Triage))).await;
     let result = house.send("go").await;
-    let log = log.text();
     for wanted in ["triage", "{\"ticket\":7}", &*result.request_id] {
-        assert!(log.contains(wanted), "{log}");
+        // A span ends when the last task lets go of it.
+        let there = async {
+            while !log.text().contains(wanted) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        assert!(tokio::time::timeout(PATIENCE, there).await.is_ok(), "{}", log.text());
     }
 }

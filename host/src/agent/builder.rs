@@ -20,8 +20,13 @@ use crate::turn::UiMessage;
 /// The most steps of a turn, unless set.
 pub const MAX_STEPS: u32 = 10;
 
+/// The name of an agent that has none.
+const NAME: &str = "lathe";
+
 /// Builds an [`Agent`].
 pub struct AgentBuilder {
+    name: String,
+    trace_content: bool,
     model: Arc<dyn LanguageModel>,
     models: Box<FindModel>,
     system: String,
@@ -49,6 +54,8 @@ pub struct AgentBuilder {
 impl AgentBuilder {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self {
+            name: NAME.into(),
+            trace_content: false,
             model: Arc::new(DemoModel::new()),
             models: Box::new(|id| Err(format!("there is no model \"{id}\""))),
             system: String::new(),
@@ -72,6 +79,20 @@ impl AgentBuilder {
             token_counter: Arc::new(estimate_tokens),
             store,
         }
+    }
+
+    /// The agent's name in traces; `lathe` unless set.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Puts what people, models and tools say into traces, too; it stays out of them unless set.
+    #[must_use]
+    pub fn trace_content(mut self, content: bool) -> Self {
+        self.trace_content = content;
+        self
     }
 
     /// The model that is asked; the demo model unless set.
@@ -254,6 +275,8 @@ impl AgentBuilder {
             Arc::new(SummaryCompactor::new(summarizer).token_counter(self.token_counter.clone()))
         });
         let setup = Setup {
+            name: self.name,
+            trace_content: self.trace_content,
             model: self.model,
             models: self.models,
             max_steps: self.max_steps,

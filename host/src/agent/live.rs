@@ -259,8 +259,11 @@ impl Live {
                 let mut telling = Box::pin(async move {
                     SCOPE.scope(Scope::Response, ended.tell(nested)).await;
                     live.compact_if_due().await;
-                    let last = &ended.machine.start().request_id;
-                    live.ended(last, TurnResult { request_id, ..TurnResult::of(&ended) }, done);
+                    let last = ended.machine.start().request_id.clone();
+                    let result = TurnResult { request_id, ..TurnResult::of(&ended) };
+                    // The turn's trace is whole once whoever waits for the turn is told.
+                    drop(ended);
+                    live.ended(&last, result, done);
                 });
                 // The hooks hear of this turn's end before the next one begins, which does not wait for them.
                 if (&mut telling).now_or_never().is_none() {

@@ -188,6 +188,9 @@ pub(super) struct TurnArgs {
     /// Say on standard error what the extensions do: time, fuel, changes.
     #[arg(long)]
     pub(super) trace: bool,
+    /// Send traces to the OpenTelemetry collector at that address, such as http://localhost:4318.
+    #[arg(long, value_name = "URL")]
+    pub(super) otlp: Option<String>,
 }
 
 impl TurnArgs {

@@ -79,7 +79,11 @@ impl Host {
             .chat_recovery(config.recovery.budget())
             .context_overflow(config.context_overflow.policy())
             .extensions(extensions)
-            .logs(logs.clone());
+            .logs(logs.clone())
+            .trace_content(config.telemetry.content);
+        if let Some(name) = &config.server.agent {
+            agent = agent.name(name);
+        }
         if let Some(tokens) = config.compact_after {
             agent = agent.compact_after(tokens.get());
         }

@@ -10,12 +10,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use super::problem::Problem;
+use super::telemetry::Exporter;
 use crate::extensions::BACKTRACE;
 
-/// The log goes to standard error: warnings, and what `LATHE_LOG` lets through.
-pub(super) fn start(trace: bool) -> Result<(), Problem> {
+/// The log goes to standard error: warnings, and what `LATHE_LOG` lets through. What `exporter` takes goes there.
+pub(super) fn start(trace: bool, exporter: Option<&Exporter>) -> Result<(), Problem> {
     let filter = filter(if trace { "warn,lathe::guest=info" } else { "warn" })?;
-    tracing_subscriber::registry().with(printed(filter)).init();
+    tracing_subscriber::registry().with(printed(filter)).with(exporter.map(Exporter::layer)).init();
     Ok(())
 }
 
@@ -82,13 +83,18 @@ impl<S: Subscriber> Layer<S> for Keep {
     }
 }
 
+/// Spans that are for traces alone say nothing new in a log.
+const TRACES: &str = "gen_ai=off";
+
 fn filter(default: &str) -> Result<EnvFilter, Problem> {
     match std::env::var("LATHE_LOG") {
-        Ok(filter) if !filter.trim().is_empty() => EnvFilter::try_new(&filter).map_err(|error| {
-            Problem::new(format!("LATHE_LOG is no log filter: {error}"))
-                .hint("such as LATHE_LOG=info, or LATHE_LOG=warn,lathe=debug")
-        }),
-        _ => Ok(EnvFilter::new(default)),
+        Ok(filter) if !filter.trim().is_empty() => {
+            EnvFilter::try_new(format!("{filter},{TRACES}")).map_err(|error| {
+                Problem::new(format!("LATHE_LOG is no log filter: {error}"))
+                    .hint("such as LATHE_LOG=info, or LATHE_LOG=warn,lathe=debug")
+            })
+        }
+        _ => Ok(EnvFilter::new(format!("{default},{TRACES}"))),
     }
 }
 

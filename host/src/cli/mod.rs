@@ -30,6 +30,7 @@ mod sessions;
 mod snapshot;
 mod snippet;
 mod style;
+mod telemetry;
 mod test;
 mod watch;
 
@@ -89,11 +90,13 @@ fn start(cli: Cli) -> Result<Done, Problem> {
         Command::Run(args) => args.trace,
         _ => false,
     };
+    let config = Config::load(cli.config.as_deref())?;
+    let collector = telemetry::collector(&cli.command, &config);
+    let exporter = collector.as_deref().map(telemetry::exporter).transpose()?;
     // Those that call one extension set their log up once it is loaded.
     if !matches!(&cli.command, Command::Call(_) | Command::Budget(_)) {
-        logs::start(trace)?;
+        logs::start(trace, exporter.as_ref())?;
     }
-    let config = Config::load(cli.config.as_deref())?;
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Problem::new(format!("cannot start the async runtime: {error}")))?;
     let done = runtime.block_on(async {
@@ -115,5 +118,10 @@ fn start(cli: Cli) -> Result<Done, Problem> {
     });
     // A thread may wait for standard input for ever.
     runtime.shutdown_background();
+    if let Some(exporter) = exporter
+        && let Err(error) = exporter.close()
+    {
+        tracing::warn!("{error}");
+    }
     done
 }

@@ -1,7 +1,9 @@
 //! The server, until it is told to stop.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +18,8 @@ use super::operator::{Desk, Orders};
 use super::print::Printer;
 use super::problem::Problem;
 use super::reload::Reload;
-use crate::config::Config;
-use crate::server::Server;
+use crate::config::{self, Config};
+use crate::server::{Limits, Server, Token};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -52,17 +54,21 @@ pub(super) struct ServeArgs {
     /// The model, as `provider:name`, `demo` or `scripted:FILE`.
     #[arg(long, value_name = "ID")]
     model: Option<String>,
+    /// Send traces to the OpenTelemetry collector at that address, such as http://localhost:4318.
+    #[arg(long, value_name = "URL")]
+    pub(super) otlp: Option<String>,
 }
 
 pub(super) async fn run(args: ServeArgs, mut config: Config) -> Result<Done, Problem> {
-    let ServeArgs { listen, agent: name, token_env, origin, mut place, model } = args;
+    let ServeArgs { listen, agent: name, token_env, origin, mut place, model, otlp: _ } = args;
+    config.server.agent = name.or(config.server.agent.take());
     let typed = place.clone();
     place.apply(&mut config);
     config.model = model.unwrap_or(config.model);
     let settings = config.server.clone();
     let address = listen.or(settings.listen).unwrap_or(LISTEN);
-    let token = token(token_env.or(settings.token_env))?;
-    if token.is_none() && !address.ip().is_loopback() {
+    let tokens = tokens(token_env.as_ref().or(settings.token_env.as_ref()), &settings.tokens)?;
+    if tokens.is_empty() && !address.ip().is_loopback() {
         return Err(Problem::new(format!(
             "{address} can be reached from other machines, and no token is set"
         ))
@@ -76,12 +82,12 @@ pub(super) async fn run(args: ServeArgs, mut config: Config) -> Result<Done, Pro
     let mut printer = Printer::new(false, false);
     let (agent, mut reload, files) = Host::build(config, typed, &mut printer).await?;
     let (desk, orders) = Desk::new(agent.clone(), files.logs().clone(), &reload);
-    let mut server = Server::new(agent).operator(Arc::new(desk));
-    if let Some(name) = name.or(settings.agent) {
+    let mut server = Server::new(agent).operator(Arc::new(desk)).limits(limits(&settings));
+    if let Some(name) = settings.agent {
         server = server.name(name);
     }
-    if let Some(token) = &token {
-        server = server.token(token);
+    for token in tokens {
+        server = server.admit(token);
     }
     for origin in origin.iter().chain(&settings.origins) {
         server = server.origin(origin);
@@ -113,15 +119,51 @@ pub(super) async fn run(args: ServeArgs, mut config: Config) -> Result<Done, Pro
     }
 }
 
-/// The token in that variable; none if no variable is named.
-fn token(variable: Option<String>) -> Result<Option<String>, Problem> {
-    let Some(variable) = variable else { return Ok(None) };
-    let token = std::env::var(&variable).ok().filter(|token| !token.is_empty());
-    let Some(token) = token else {
-        return Err(Problem::new(format!("the variable {variable} is to hold the token, and is not set"))
-            .hint(format!("{variable}=$(openssl rand -hex 32) lathe serve … makes one")));
+/// The tokens of the variables that are named.
+fn tokens(token_env: Option<&String>, more: &[config::ServerToken]) -> Result<Vec<Token>, Problem> {
+    let mut known: BTreeMap<String, &str> = BTreeMap::new();
+    let mut read = |variable| {
+        let token = token(variable)?;
+        match known.insert(token.clone(), variable) {
+            Some(other) => Err(Problem::new(format!("{other} and {variable} hold one token"))
+                .hint("what a token may do is known by the token: give each its own")),
+            None => Ok(Token::new(&token)),
+        }
     };
-    Ok(Some(token))
+    let mut tokens = Vec::new();
+    if let Some(variable) = token_env {
+        tokens.push(read(variable)?.operator(true));
+    }
+    for config::ServerToken { env, agents, sessions, operator } in more {
+        let token = agents.iter().fold(read(env)?.operator(*operator), Token::agent);
+        tokens.push(match sessions {
+            Some(sessions) => token.sessions(sessions.get()),
+            None => token,
+        });
+    }
+    Ok(tokens)
+}
+
+/// The token in that variable.
+fn token(variable: &str) -> Result<String, Problem> {
+    let token = std::env::var(variable).ok().filter(|token| !token.is_empty());
+    token.ok_or_else(|| {
+        Problem::new(format!("the variable {variable} is to hold the token, and is not set"))
+            .hint(format!("{variable}=$(openssl rand -hex 32) lathe serve … makes one"))
+    })
+}
+
+/// What clients may use, as the configuration says.
+fn limits(settings: &config::Server) -> Limits {
+    let known = Limits::default();
+    Limits {
+        connections: settings.connections.map_or(known.connections, NonZeroUsize::get),
+        frame_bytes: settings.frame_bytes.map_or(known.frame_bytes, NonZeroUsize::get),
+        queued_bytes: settings.queued_bytes.map_or(known.queued_bytes, NonZeroUsize::get),
+        requests: settings.requests.map_or(known.requests, NonZeroUsize::get),
+        idle: settings.idle_timeout_s.map_or(known.idle, |seconds| Duration::from_secs(seconds.get().into())),
+        stop: settings.stop_timeout_s.map_or(known.stop, |seconds| Duration::from_secs(seconds.into())),
+    }
 }
 
 /// Takes changed extensions for the turns that begin then, and does what operators ask for. Never ends.

@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn each_says_where_it_is_and_what_was_expected() {
-        let known = "model, system, max-steps, compact-after, stall-timeout-ms, recovery, context-overflow, data, extensions, extension, providers, server";
+        let known = "model, system, max-steps, compact-after, stall-timeout-ms, recovery, context-overflow, data, extensions, extension, providers, server, telemetry";
         for (text, said, at) in [
             ("model = 7", "lathe.toml:1:9: invalid type: integer `7`, expected a text in quotes", "7"),
             (

@@ -6,6 +6,7 @@ mod error;
 mod recovery;
 mod server;
 mod settings;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -17,7 +18,8 @@ use serde::Deserialize;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, Mistake};
 pub use recovery::{Overflow, Recovery};
-pub use server::Server;
+pub use server::{Server, ServerToken};
+pub use telemetry::Telemetry;
 
 use crate::extensions::{ExtensionSettings, Grant, Limits};
 use crate::model::ProviderSettings;
@@ -57,6 +59,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderSettings>,
     /// What `lathe serve` listens on, and whom it lets in.
     pub server: Server,
+    /// Where traces of turns go.
+    pub telemetry: Telemetry,
     /// The file that was read; none if these are the defaults.
     #[serde(skip)]
     pub file: Option<PathBuf>,
@@ -116,6 +120,7 @@ impl Default for Config {
             extension: BTreeMap::new(),
             providers: BTreeMap::new(),
             server: Server::default(),
+            telemetry: Telemetry::default(),
             file: None,
         }
     }

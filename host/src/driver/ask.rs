@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use tokio::time::Instant;
+use tracing::Instrument;
 
-use super::{ChatEvent, Retry, TurnDriver, TurnEvent, stream};
+use super::{ChatEvent, Retry, TurnDriver, TurnEvent, spans, stream};
 use crate::hooks::{ChatErrorContext, HookError, StepFinishContext};
 use crate::model::{LanguageModel, ModelError, ModelErrorKind};
 use crate::recovery::{Interruption, is_context_overflow};
@@ -25,6 +26,16 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 enum Left {
     Failed(ModelError),
     Hook(HookError),
+}
+
+impl Left {
+    /// In one word.
+    fn kind(&self) -> String {
+        match self {
+            Self::Failed(error) => spans::kind(error),
+            Self::Hook(_) => "hook".into(),
+        }
+    }
 }
 
 impl From<HookError> for Left {
@@ -51,11 +62,24 @@ impl TurnDriver {
         for attempt in 1.. {
             let mut answer = Answer::default();
             let mut answering = false;
+            let content = self.setup.trace_content;
+            let span = spans::chat(model.id(), &call, self.machine.step_number(), attempt, content);
+            let asking =
+                self.ask(&*model, call.clone(), &mut answer, &mut answering).instrument(span.clone());
             let left = tokio::select! {
                 biased;
-                stopped = self.stopped() => return self.cut_off(stopped, answer),
-                left = self.ask(&*model, call.clone(), &mut answer, &mut answering) => left,
+                stopped = self.stopped() => Err(stopped),
+                left = asking => Ok(left),
             };
+            let left = match left {
+                Ok(left) => left,
+                Err(stopped) => {
+                    spans::chatted(&span, &answer, Some(stopped.kind()), content);
+                    return self.cut_off(stopped, answer);
+                }
+            };
+            spans::chatted(&span, &answer, left.as_ref().err().map(Left::kind).as_deref(), content);
+            drop(span);
             let error = match left {
                 Ok(()) => return Outcome::ModelAnswered(answer),
                 Err(Left::Hook(error)) => return Outcome::ModelFailed(error.to_string(), answer),
@@ -207,6 +231,15 @@ pub(super) enum Stopped {
 }
 
 impl Stopped {
+    /// In one word.
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::Late => "timeout",
+            Self::Stalled(_) => "stalled",
+        }
+    }
+
     /// The error as which the turn ends; none if it was cancelled.
     pub(super) fn error(self) -> Option<String> {
         match self {

@@ -71,7 +71,7 @@ impl TurnDriver {
             );
             (run, context)
         });
-        let mut running = tools::run(&self.input.active.all_tools, runs.collect());
+        let mut running = tools::run(&self.input.active.all_tools, runs.collect(), self.setup.trace_content);
         // Set once the turn is cancelled: until then what tools still return is heard.
         let mut patience = None;
         loop {

@@ -17,6 +17,7 @@ mod journal;
 mod overflow;
 mod queue;
 mod setup;
+mod spans;
 mod stream;
 mod tools;
 mod turn;

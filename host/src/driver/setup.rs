@@ -15,6 +15,10 @@ use super::{Active, EventSender, QueueMode};
 
 /// What every turn of an agent works with.
 pub(crate) struct Setup {
+    /// The agent's, for traces.
+    pub(crate) name: String,
+    /// Whether what is said is in the traces.
+    pub(crate) trace_content: bool,
     pub(crate) model: Arc<dyn LanguageModel>,
     /// Finds the models that hooks ask for by id.
     pub(crate) models: Box<FindModel>,

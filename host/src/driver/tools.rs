@@ -7,7 +7,9 @@ use std::time::Duration;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, Stream};
 use tokio::time::Instant;
+use tracing::{Instrument, Span};
 
+use super::spans;
 use crate::hooks::panic_message;
 use crate::tools::{CallContext, OUTPUT_BYTES, Tool, ToolAnswer, ToolSet, check_output};
 use crate::turn::{Outcome, ToolError, ToolOutput, ToolRan, ToolRun};
@@ -17,14 +19,20 @@ use crate::turn::{Outcome, ToolError, ToolOutput, ToolRan, ToolRun};
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs tools at once and yields an [`Outcome::ToolRan`] for each as it ends. Dropping the stream drops those that
-/// still run.
-pub(super) fn run(tools: &ToolSet, runs: Vec<(ToolRun, CallContext)>) -> impl Stream<Item = Outcome> + use<> {
-    runs.into_iter()
-        .map(|(run, context)| run_one(tools.get(&run.tool_name).cloned(), run, context))
-        .collect::<FuturesUnordered<_>>()
+/// still run. `content`: whether what they are given and say is in the traces.
+pub(super) fn run(
+    tools: &ToolSet,
+    runs: Vec<(ToolRun, CallContext)>,
+    content: bool,
+) -> impl Stream<Item = Outcome> + use<> {
+    let run = |(run, context): (ToolRun, CallContext)| {
+        let span = spans::tool(&run, content);
+        run_one(tools.get(&run.tool_name).cloned(), run, context, content).instrument(span)
+    };
+    runs.into_iter().map(run).collect::<FuturesUnordered<_>>()
 }
 
-async fn run_one(tool: Option<Arc<dyn Tool>>, run: ToolRun, context: CallContext) -> Outcome {
+async fn run_one(tool: Option<Arc<dyn Tool>>, run: ToolRun, context: CallContext, content: bool) -> Outcome {
     let begun = Instant::now();
     let result = match &tool {
         None => Err(ToolError::named("UnknownTool", format!("there is no tool \"{}\"", run.tool_name))),
@@ -41,6 +49,7 @@ async fn run_one(tool: Option<Arc<dyn Tool>>, run: ToolRun, context: CallContext
         check_output(&run.tool_name, &answer.output, OUTPUT_BYTES)?;
         Ok(answer)
     });
+    spans::ran(&Span::current(), result.as_ref().map(|answer| &answer.output), content);
     let duration_ms = begun.elapsed().as_secs_f64() * 1e3;
     let ran = match result {
         Ok(ToolAnswer { output, details, terminate }) => {

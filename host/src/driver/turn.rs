@@ -9,7 +9,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use super::journal::Journal;
-use super::{Conversation, EventSender, Setup, TurnEvent, TurnInput};
+use super::{Conversation, EventSender, Setup, TurnEvent, TurnInput, spans};
 use crate::hooks::{
     ChatErrorContext, ChatResponseContext, ChunkContext, Dispatcher, HookError, NextStepContext, Stash,
     StepContext, StepFinishContext,
@@ -47,7 +47,10 @@ pub(crate) struct TurnDriver {
     /// What kind of failure the turn ends with.
     pub(super) class: Option<ErrorClass>,
     begun: Instant,
+    /// For the log.
     span: Span,
+    /// For traces.
+    traced: Span,
     pub(super) started: bool,
     pub(super) persisted: bool,
     /// The answer as it was stored last.
@@ -95,7 +98,9 @@ impl TurnDriver {
         events: EventSender,
         cancel: CancellationToken,
     ) -> Self {
-        let dispatcher = setup.dispatcher(&input.active, &conversation.name, &events);
+        let traced = spans::turn(&setup.name, &conversation.name, &input.start);
+        // What extensions do in it stands below it.
+        let dispatcher = traced.in_scope(|| setup.dispatcher(&input.active, &conversation.name, &events));
         Self {
             machine: TurnMachine::new(input.start.clone()),
             stall_timeout: setup.stall_timeout,
@@ -115,6 +120,7 @@ impl TurnDriver {
                 function_id = Empty,
                 metadata = Empty
             ),
+            traced,
             deadline: None,
             started: false,
             persisted: false,
@@ -130,8 +136,8 @@ impl TurnDriver {
     }
 
     pub(crate) async fn run(self) -> Ended {
-        let span = self.span.clone();
-        self.perform().instrument(span).await
+        let (span, traced) = (self.span.clone(), self.traced.clone());
+        self.perform().instrument(span).instrument(traced).await
     }
 
     async fn perform(mut self) -> Ended {
@@ -140,6 +146,8 @@ impl TurnDriver {
             let outcome = match effect {
                 Effect::Finished(mut end) => {
                     end.error = self.error_text.take().or(end.error);
+                    let (usage, steps) = (self.machine.total_usage(), self.machine.steps().len());
+                    spans::turned(&self.traced, &end, self.class, usage, steps);
                     let interrupted = self.interruption.map(|why| (why, self.record()));
                     if interrupted.is_some()
                         && let Err(error) = self.journal.flush().await
@@ -228,6 +236,8 @@ impl TurnDriver {
                 if let Some(Telemetry { function_id, metadata }) = &config.telemetry {
                     self.span.record("function_id", function_id);
                     self.span.record("metadata", tracing::field::display(json!(metadata)));
+                    self.traced.record("lathe.function_id", function_id);
+                    self.traced.record("lathe.metadata", tracing::field::display(json!(metadata)));
                 }
                 if let Some(ms) = config.chat_stream_stall_timeout_ms {
                     self.stall_timeout = (ms > 0).then(|| Duration::from_millis(ms));
@@ -283,6 +293,7 @@ impl TurnDriver {
         let shown = self.show(Chunk::FinishStep {
             finish_reason: step.answer.finish_reason,
             usage: step.answer.usage,
+            model: Some(self.machine.model().to_owned()),
             provider_metadata: step.answer.provider_metadata.clone(),
         });
         let told = async {

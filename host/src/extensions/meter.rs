@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tracing::Span;
 
 use super::health::Pass;
 use crate::hooks::Failure;
@@ -60,6 +61,16 @@ impl Meter {
 
     pub(super) fn time(&self) -> Duration {
         self.begun.elapsed()
+    }
+
+    /// Puts what was used into a trace, if it is one of a call: OpenTelemetry has no numbers without a sign.
+    pub(super) fn record(&self, span: &Span) {
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let bytes = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        span.record("lathe.fuel", signed(self.fuel));
+        span.record("lathe.memory_bytes", bytes(self.memory_bytes));
+        span.record("lathe.output_bytes", bytes(self.output_bytes));
+        span.record("lathe.denied", signed(self.denied));
     }
 }
 

@@ -55,6 +55,10 @@ impl ExtensionTool {
         let mut meter = Meter::new(limits.fuel(input.len()), limits.tool_timeout());
         let answer = self.run(input, session, context, &mut meter).await;
         pass.end(&meter, answer.as_ref().err(), false, events);
+        // If the turn is traced, it stands in the trace of the call.
+        let span = tracing::Span::current();
+        span.record("lathe.extension", &*self.extension.manifest.name);
+        meter.record(&span);
         events.tool_called(ToolCost {
             extension: self.extension.manifest.name.clone(),
             tool_name: self.definition.name.clone(),

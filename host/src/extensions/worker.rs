@@ -7,6 +7,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use super::bindings::exports::lathe::extension::hooks as wit;
 use super::convert;
@@ -50,6 +52,8 @@ type Answer<A> = Result<Option<A>, Failure>;
 struct Queue {
     waiting: Mutex<Waiting>,
     filled: Notify,
+    /// The turn's trace, as long as the turn lasts.
+    traced: Mutex<Option<Span>>,
 }
 
 #[derive(Default)]
@@ -107,7 +111,8 @@ enum Next {
 impl TurnWorker {
     pub(super) fn new(extension: Arc<Extension>, services: Services) -> Self {
         extension.listeners.lock().insert(services.request_id.clone(), services.events.clone());
-        Self { extension, services, queue: Arc::default(), task: Mutex::new(None) }
+        let queue = Queue { traced: Mutex::new(Some(Span::current())), ..Queue::default() };
+        Self { extension, services, queue: Arc::new(queue), task: Mutex::new(None) }
     }
 
     fn push(&self, item: Item) {
@@ -118,8 +123,9 @@ impl TurnWorker {
                 extension: self.extension.clone(),
                 services: self.services.clone(),
                 instance: None,
+                queue: self.queue.clone(),
             };
-            tokio::spawn(turn.serve(self.queue.clone()))
+            tokio::spawn(turn.serve())
         });
     }
 }
@@ -146,6 +152,7 @@ impl Drop for TurnWorker {
         if let Some(task) = self.task.lock().take() {
             task.abort();
         }
+        self.queue.traced.lock().take();
         self.extension.listeners.lock().remove(&self.services.request_id);
         let dropped = self.queue.waiting.lock().dropped;
         if dropped > 0 {
@@ -229,30 +236,42 @@ struct Turn {
     instance: Option<Instance>,
     /// What is left of the turn's fuel.
     fuel: u64,
+    queue: Arc<Queue>,
 }
 
 impl Turn {
-    async fn serve(mut self, queue: Arc<Queue>) {
+    async fn serve(mut self) {
         self.extension.keeper.refresh(&*self.services.bridge).await;
         loop {
-            match queue.next().await {
+            match self.queue.clone().next().await {
                 Next::Chunks(chunks) => self.observe(Hook::OnChunk, chunks.len(), Seen::Chunks(chunks)).await,
                 Next::Item(Item::Flush(reply)) => drop(reply.send(())),
                 Next::Item(Item::BeforeTurn(Ask(snapshot, reply))) => {
-                    let (meter, answer) = self.before_turn(snapshot.into()).await;
-                    drop(reply.send((self.report(Hook::BeforeTurn, meter, &answer), answer)));
+                    let span = self.span(Hook::BeforeTurn);
+                    let (meter, answer) = self.before_turn(snapshot.into()).instrument(span.clone()).await;
+                    let call = self.report(Hook::BeforeTurn, meter, &answer, span);
+                    drop(reply.send((call, answer)));
                 }
                 Next::Item(Item::BeforeStep(Ask(snapshot, reply))) => {
-                    let (meter, answer) = self.before_step((&*snapshot).into()).await;
-                    drop(reply.send((self.report(Hook::BeforeStep, meter, &answer), answer)));
+                    let span = self.span(Hook::BeforeStep);
+                    let (meter, answer) =
+                        self.before_step((&*snapshot).into()).instrument(span.clone()).await;
+                    let call = self.report(Hook::BeforeStep, meter, &answer, span);
+                    drop(reply.send((call, answer)));
                 }
                 Next::Item(Item::BeforeToolCall(Ask(snapshot, reply))) => {
-                    let (meter, answer) = self.before_tool_call((&*snapshot).into()).await;
-                    drop(reply.send((self.report(Hook::BeforeToolCall, meter, &answer), answer)));
+                    let span = self.span(Hook::BeforeToolCall);
+                    let (meter, answer) =
+                        self.before_tool_call((&*snapshot).into()).instrument(span.clone()).await;
+                    let call = self.report(Hook::BeforeToolCall, meter, &answer, span);
+                    drop(reply.send((call, answer)));
                 }
                 Next::Item(Item::AfterToolCall(Ask(snapshot, reply))) => {
-                    let (meter, answer) = self.after_tool_call((&*snapshot).into()).await;
-                    drop(reply.send((self.report(Hook::AfterToolCall, meter, &answer), answer)));
+                    let span = self.span(Hook::AfterToolCall);
+                    let (meter, answer) =
+                        self.after_tool_call((&*snapshot).into()).instrument(span.clone()).await;
+                    let call = self.report(Hook::AfterToolCall, meter, &answer, span);
+                    drop(reply.send((call, answer)));
                 }
                 Next::Item(Item::Observe(observation)) => {
                     let seen = match &observation {
@@ -270,8 +289,33 @@ impl Turn {
         }
     }
 
-    /// Ends a call: for the extension's health, and for the events.
-    fn report<T>(&self, hook: Hook, mut meter: Meter, answer: &Result<T, Failure>) -> HookCall {
+    /// The trace of one call.
+    fn span(&self, hook: Hook) -> Span {
+        let (extension, hook) = (&*self.extension.manifest.name, hook.name());
+        tracing::info_span!(
+            target: "gen_ai",
+            parent: self.queue.traced.lock().as_ref().and_then(Span::id),
+            "hook",
+            otel.name = format!("{hook} {extension}"),
+            otel.status_code = Empty,
+            lathe.extension = extension,
+            lathe.hook = hook,
+            lathe.fuel = Empty,
+            lathe.memory_bytes = Empty,
+            lathe.output_bytes = Empty,
+            lathe.denied = Empty,
+            "error.type" = Empty,
+        )
+    }
+
+    /// Ends a call: for its trace, for the extension's health, and for the events.
+    #[allow(clippy::needless_pass_by_value, reason = "the trace of the call ends here")]
+    fn report<T>(&self, hook: Hook, mut meter: Meter, answer: &Result<T, Failure>, span: Span) -> HookCall {
+        meter.record(&span);
+        if let Err(failure) = answer {
+            span.record("error.type", failure.kind());
+            span.record("otel.status_code", "ERROR");
+        }
         if let Some(pass) = meter.pass.take() {
             pass.end(&meter, answer.as_ref().err(), true, &*self.services.events);
         }
@@ -371,21 +415,26 @@ impl Turn {
         if self.extension.keeper.is_quarantined() {
             return;
         }
-        let (meter, answer) = match self.ready(seen.size()).await {
-            (mut meter, Ok(mut instance)) => {
-                let answer = seen.show(&mut instance, &mut meter, &self.extension.limits).await;
-                let answer = self.keep(instance, &meter, answer);
-                (meter, answer)
-            }
-            (meter, Err(failure)) => (meter, Err(failure)),
-        };
-        let mut call = HookCall { snapshots, ..self.report(hook, meter, &answer) };
+        let span = self.span(hook);
+        let (meter, answer) = self.show(&seen).instrument(span.clone()).await;
+        let mut call = HookCall { snapshots, ..self.report(hook, meter, &answer, span) };
         if let Err(failure) = answer {
             tracing::warn!(extension = &*self.extension.manifest.name, hook = hook.name(), "{failure}");
             call.failure = Some(failure.kind());
             call.error = Some(failure.to_string());
         }
         self.services.events.hook_called(call);
+    }
+
+    async fn show(&mut self, seen: &Seen) -> (Meter, Result<(), Failure>) {
+        match self.ready(seen.size()).await {
+            (mut meter, Ok(mut instance)) => {
+                let answer = seen.show(&mut instance, &mut meter, &self.extension.limits).await;
+                let answer = self.keep(instance, &meter, answer);
+                (meter, answer)
+            }
+            (meter, Err(failure)) => (meter, Err(failure)),
+        }
     }
 }
 

@@ -5,28 +5,24 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use sha2::{Digest, Sha256};
 
+pub(super) use super::token::Caller;
+use super::token::{Held, Token};
+
 /// What a client must show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Access {
-    /// The token's hash: comparing hashes tells nothing about the token by its time.
-    token: Option<[u8; 32]>,
+    /// Any of them; none for nothing.
+    tokens: Vec<Held>,
     origins: Vec<String>,
     /// The server listens for this machine alone.
     loopback: bool,
 }
 
-/// Who was let in.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Caller {
-    /// Whether they may change extensions.
-    pub(super) operator: bool,
-}
-
-type Refusal = (StatusCode, &'static str);
+pub(super) type Refusal = (StatusCode, &'static str);
 
 impl Access {
-    pub(super) fn token(mut self, token: &str) -> Self {
-        self.token = Some(Sha256::digest(token).into());
+    pub(super) fn token(mut self, token: Token) -> Self {
+        self.tokens.push(Held::new(token));
         self
     }
 
@@ -44,7 +40,7 @@ impl Access {
     /// Whether the server may be called by that name. A page whose name points at this machine is not of this machine.
     pub(super) fn host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if self.loopback
-            && self.token.is_none()
+            && self.tokens.is_empty()
             && !is_loopback(text(headers, header::HOST).unwrap_or_default())
         {
             return Err((StatusCode::FORBIDDEN, "this server is for this machine alone; call it localhost"));
@@ -61,16 +57,18 @@ impl Access {
         {
             return Err((StatusCode::FORBIDDEN, "web pages of that origin are not let in"));
         }
-        let caller = Caller { operator: true };
-        let Some(expected) = &self.token else { return Ok(caller) };
+        if self.tokens.is_empty() {
+            return Ok(Caller::new(None));
+        }
         let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         let query = uri.query().into_iter().flat_map(|query| query.split('&'));
         let shown = bearer.into_iter().chain(query.filter_map(|pair| pair.strip_prefix("token=")));
         let mut digests = shown.map(|token| <[u8; 32]>::from(Sha256::digest(token)));
-        if digests.any(|digest| digest == *expected) {
-            return Ok(caller);
-        }
-        Err((StatusCode::UNAUTHORIZED, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN"))
+        let known = digests.find_map(|digest| self.tokens.iter().find(|held| held.is(&digest)));
+        known.map(|held| Caller::new(Some(held.clone()))).ok_or((
+            StatusCode::UNAUTHORIZED,
+            "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN",
+        ))
     }
 
     /// Whether a page of that origin may call the server at `host`.
@@ -125,13 +123,15 @@ mod tests {
 
     #[test]
     fn elsewhere_a_token_is_needed_and_an_origin_must_be_known() {
-        let access = Access::default().on("0.0.0.0:80".parse().unwrap()).token("s3cret");
+        let access = Access::default().on("0.0.0.0:80".parse().unwrap());
+        let access = access.token(Token::new("s3cret")).token(Token::new("other"));
         let access = access.origin("https://chat.example.org/");
         let host = ("host", "lathe.example.org");
         for (headers, uri, status) in [
             (&[host][..], "/", 401),
             (&[host, ("authorization", "Bearer wrong")], "/", 401),
             (&[host, ("authorization", "Bearer s3cret")], "/", 200),
+            (&[host, ("authorization", "Bearer other")], "/", 200),
             (&[host], "/a?_pk=1&token=s3cret", 200),
             (&[host], "/a?token=s3cretx", 401),
             (&[host, ("origin", "https://lathe.example.org")], "/?token=s3cret", 200),

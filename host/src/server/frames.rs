@@ -98,16 +98,20 @@ impl Init {
         let regenerate = body.remove("trigger").is_some_and(|trigger| trigger == "regenerate-message");
         let client_tools = body.remove("clientTools").filter(|tools| !tools.is_null());
         let read = || -> serde_json::Result<Asked> {
-            let client_tools = client_tools.map(serde_json::from_value::<Vec<ClientTool>>).transpose()?;
             Ok(Asked {
                 messages: serde_json::from_value(messages)?,
                 regenerate,
-                client_tools: client_tools.map(|tools| tools.into_iter().map(definition).collect()),
+                client_tools: client_tools.map(tools).transpose()?,
                 body: (!body.is_empty()).then_some(Json::Object(body)),
             })
         };
         Some(read().map_err(|error| format!("the request cannot be read: {error}")))
     }
+}
+
+/// The tools that a client runs.
+pub(super) fn tools(tools: Json) -> serde_json::Result<Vec<ToolDefinition>> {
+    Ok(serde_json::from_value::<Vec<ClientTool>>(tools)?.into_iter().map(definition).collect())
 }
 
 fn definition(tool: ClientTool) -> ToolDefinition {

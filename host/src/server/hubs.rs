@@ -1,6 +1,7 @@
 //! The hubs of all sessions.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
@@ -10,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::hub::{Hub, Order};
 use super::limits::Limits;
+use super::metrics::Metrics;
 use super::outbox::Outbox;
 use crate::agent::{Agent, Session, SessionError};
 
@@ -18,6 +20,7 @@ const ORDERS: usize = 64;
 
 pub(super) struct Hubs {
     pub(super) agent: Agent,
+    pub(super) metrics: Arc<Metrics>,
     limits: Limits,
     stop: CancellationToken,
     hubs: Mutex<HashMap<String, Running>>,
@@ -48,7 +51,8 @@ impl Seat {
 
 impl Hubs {
     pub(super) fn new(agent: Agent, limits: Limits, stop: CancellationToken) -> Self {
-        Self { agent, limits, stop, hubs: Mutex::default(), connections: AtomicU64::new(0) }
+        let (metrics, hubs) = (Arc::default(), Mutex::default());
+        Self { agent, metrics, limits, stop, hubs, connections: AtomicU64::new(0) }
     }
 
     /// Seats a connection. None if the server stops.
@@ -90,9 +94,16 @@ impl Hubs {
             return running.orders.clone();
         }
         let (orders, receiver) = mpsc::channel(ORDERS);
-        let task = tokio::spawn(Hub::new(session, self.limits).run(receiver, self.stop.clone()));
+        let task = tokio::spawn(
+            Hub::new(session, self.limits, self.metrics.clone()).run(receiver, self.stop.clone()),
+        );
         hubs.insert(name, Running { orders: orders.clone(), task });
         orders
+    }
+
+    /// How many sessions have a hub that works.
+    pub(super) fn open_now(&self) -> usize {
+        self.hubs.lock().values().filter(|hub| !hub.task.is_finished()).count()
     }
 
     /// Waits for the hubs to end, as they do once the server stops.

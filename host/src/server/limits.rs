@@ -11,6 +11,9 @@ pub struct Limits {
     pub queued_bytes: usize,
     /// Requests of one session that wait for their turn. 64.
     pub requests: usize,
+    /// How long nothing may be said over a WebSocket, either way and pings aside; then it is closed, and the client comes
+    /// back when it wants to. 1 hour.
+    pub idle: Duration,
     /// How long turns that run may take to end when the server stops. 10 s.
     pub stop: Duration,
 }
@@ -22,6 +25,7 @@ impl Default for Limits {
             connections: 1_024,
             queued_bytes: 16 << 20,
             requests: 64,
+            idle: Duration::from_hours(1),
             stop: Duration::from_secs(10),
         }
     }

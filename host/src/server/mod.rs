@@ -15,6 +15,7 @@ mod inspect;
 mod limits;
 mod manage;
 mod messages;
+mod metrics;
 mod operator;
 mod outbox;
 mod page;
@@ -22,6 +23,8 @@ mod routes;
 mod socket;
 mod sse;
 mod stream;
+mod token;
+mod turn;
 
 use std::future::{Future, IntoFuture};
 use std::io;
@@ -32,6 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use limits::Limits;
 pub use operator::{Operator, OperatorError};
+pub use token::Token;
 
 use crate::agent::Agent;
 use access::Access;
@@ -72,9 +76,15 @@ impl Server {
     }
 
     /// What every client must show: as `Authorization: Bearer TOKEN`, or as `?token=TOKEN`, since a browser's WebSocket
-    /// cannot set a header.
+    /// cannot set a header. Who shows it may do anything, operators' affairs included; for less see [`admit`](Self::admit).
     #[must_use]
-    pub fn token(mut self, token: &str) -> Self {
+    pub fn token(self, token: &str) -> Self {
+        self.admit(Token::new(token).operator(true))
+    }
+
+    /// Lets in who shows that token, too. May be given several times.
+    #[must_use]
+    pub fn admit(mut self, token: Token) -> Self {
         self.access = self.access.token(token);
         self
     }

@@ -11,6 +11,15 @@ pub(super) struct Outbox {
     limit: usize,
 }
 
+/// Why a frame did not go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// The client is gone.
+    Gone,
+    /// Too much waits for it.
+    Slow,
+}
+
 /// Where they come out.
 pub(super) struct Frames {
     frames: mpsc::UnboundedReceiver<Utf8Bytes>,
@@ -25,10 +34,12 @@ pub(super) fn outbox(limit: usize) -> (Outbox, Frames) {
 }
 
 impl Outbox {
-    /// False if the client is gone, or too much waits for it.
-    pub(super) fn send(&self, frame: Utf8Bytes) -> bool {
+    pub(super) fn send(&self, frame: Utf8Bytes) -> Result<(), Lost> {
         let before = self.queued.fetch_add(frame.len(), Ordering::AcqRel);
-        (before == 0 || before.saturating_add(frame.len()) <= self.limit) && self.frames.send(frame).is_ok()
+        if before > 0 && before.saturating_add(frame.len()) > self.limit {
+            return Err(Lost::Slow);
+        }
+        self.frames.send(frame).map_err(|_| Lost::Gone)
     }
 }
 
@@ -48,13 +59,15 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_does_not_read_is_given_up() {
         let (outbox, mut frames) = outbox(10);
-        assert!(outbox.send("a transcript beyond the limit".into()), "one frame always goes");
-        assert!(!outbox.send("b".into()));
+        assert!(outbox.send("a transcript beyond the limit".into()).is_ok(), "one frame always goes");
+        assert_eq!(outbox.send("b".into()), Err(Lost::Slow));
         assert!(frames.next().await.is_some());
         let (outbox, mut frames) = super::outbox(10);
         for _ in 0..3 {
-            assert!(outbox.send("12345".into()) && outbox.send("12345".into()));
+            assert!(outbox.send("12345".into()).is_ok() && outbox.send("12345".into()).is_ok());
             assert!(frames.next().await.is_some() && frames.next().await.is_some());
         }
+        drop(frames);
+        assert_eq!(outbox.send("12345".into()), Err(Lost::Gone));
     }
 }

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::{DefaultBodyLimit, Path, Request, State, WebSocketUpgrade};
+use axum::extract::{DefaultBodyLimit, Path, RawPathParams, Request, State, WebSocketUpgrade};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::access::Access;
+use super::access::{Access, Caller, Refusal};
 use super::hubs::Hubs;
 use super::limits::Limits;
 use super::operator::Operator;
 use super::outbox::outbox;
-use super::{inspect, manage, messages, page, socket, sse};
+use super::token::Stay;
+use super::{inspect, manage, messages, metrics, page, socket, sse, turn};
 use crate::agent::{EntryError, SessionError};
 use crate::store::StoreError;
 
@@ -45,9 +46,20 @@ impl Shared {
         Self { hubs, name: name.map(Into::into), access: Arc::new(access), limits, connections, operator }
     }
 
-    /// A connection's place; none if there is none left.
-    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
-        self.connections.clone().try_acquire_owned().ok()
+    /// Opens a session for a caller, or says why not.
+    pub(super) fn place(&self, caller: &Caller, session: &str) -> Result<Place, Refusal> {
+        let stay = caller.open(session)?;
+        let full = (StatusCode::SERVICE_UNAVAILABLE, "too many connections");
+        let permit = self.connections.clone().try_acquire_owned().map_err(|_| full)?;
+        Ok(Place { _permit: permit, _stay: stay })
+    }
+
+    /// Connections that are open.
+    pub(super) fn connected(&self) -> usize {
+        self.limits
+            .connections
+            .min(Semaphore::MAX_PERMITS)
+            .saturating_sub(self.connections.available_permits())
     }
 
     /// The agent's name; none if any will do.
@@ -60,11 +72,28 @@ impl Shared {
     }
 }
 
+/// A connection's place, until it is dropped.
+pub(super) struct Place {
+    _permit: OwnedSemaphorePermit,
+    _stay: Stay,
+}
+
+#[cfg(test)]
+impl Place {
+    /// The only one of a server of its own.
+    pub(super) fn any() -> Self {
+        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        Self { _permit: permit, _stay: Caller::new(None).open("s").unwrap() }
+    }
+}
+
 pub(super) fn routes(shared: Shared) -> Router {
     Router::new()
         .route("/agents/{agent}/{session}", get(connect))
         .route("/agents/{agent}/{session}/get-messages", get(get_messages))
         .route("/api/chat", post(sse::chat))
+        .route("/api/sessions/{session}/turns", post(turn::post))
+        .route("/metrics", get(metrics::metrics))
         .route("/api/chat/{session}/stream", get(sse::resume))
         .merge(inspect::routes())
         .merge(manage::routes())
@@ -76,43 +105,57 @@ pub(super) fn routes(shared: Shared) -> Router {
         .with_state(shared)
 }
 
-pub(super) fn full() -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, "too many connections").into_response()
-}
-
 fn nothing() -> Response {
     (StatusCode::NOT_FOUND, "there is nothing here").into_response()
 }
 
-async fn guard(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
-    match shared.access.check(request.headers(), request.uri()) {
+/// Lets in who may come in, and says who it is.
+async fn guard(
+    State(shared): State<Shared>,
+    params: RawPathParams,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let named = params.iter().find(|(name, _)| *name == "agent").map(|(_, agent)| agent);
+    let agent = named.or(shared.name.as_deref());
+    let caller = shared.access.check(request.headers(), request.uri());
+    let response = match caller.and_then(|caller| caller.check(agent).map(|()| caller)) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Err((status, why)) => (status, why).into_response(),
+        Err(refusal) => refusal.into_response(),
+    };
+    let status = response.status();
+    if status.is_client_error() || status.is_server_error() {
+        shared.hubs.metrics.refused(status);
     }
+    response
 }
 
 async fn connect(
     State(shared): State<Shared>,
+    Extension(caller): Extension<Caller>,
     Path((agent, session)): Path<(String, String)>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if !shared.knows(&agent) {
         return nothing();
     }
-    let Some(place) = shared.place() else { return full() };
+    let place = match shared.place(&caller, &session) {
+        Ok(place) => place,
+        Err(refusal) => return refusal.into_response(),
+    };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
     let seat = match shared.hubs.join(&session, &agent, outbox).await {
         Ok(Some(seat)) => seat,
         Ok(None) => return (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
         Err(error) => return failed(&error),
     };
-    let bytes = shared.limits.frame_bytes;
+    let Limits { frame_bytes: bytes, idle, .. } = shared.limits;
     let upgrade = upgrade.max_message_size(bytes).max_frame_size(bytes).read_buffer_size(READ);
-    upgrade.on_upgrade(|socket| async move {
-        socket::run(socket, seat, frames).await;
+    upgrade.on_upgrade(move |socket| async move {
+        socket::run(socket, seat, frames, idle).await;
         drop(place);
     })
 }

@@ -19,21 +19,28 @@ const SILENCE: Duration = Duration::from_secs(90);
 /// How long one frame may take to be written: 30 s.
 const WRITE: Duration = Duration::from_secs(30);
 
-/// Carries frames both ways until one side ends.
-pub(super) async fn run(mut socket: WebSocket, seat: Seat, mut frames: Frames) {
+/// Carries frames both ways until one side ends, or nothing was said for as long as `idle`.
+pub(super) async fn run(mut socket: WebSocket, seat: Seat, mut frames: Frames, idle: Duration) {
     let mut ping = interval(PING);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut heard = Instant::now();
+    let mut spoken = Instant::now();
     loop {
         let message = tokio::select! {
             frame = frames.next() => match frame {
-                Some(frame) => Message::Text(frame),
+                Some(frame) => {
+                    spoken = Instant::now();
+                    Message::Text(frame)
+                }
                 None => {
-                    let close = CloseFrame { code: close_code::AWAY, reason: "the server lets go".into() };
-                    let _ = timeout(WRITE, socket.send(Message::Close(Some(close)))).await;
+                    close(&mut socket, "the server lets go").await;
                     break;
                 }
             },
+            () = tokio::time::sleep(idle.saturating_sub(spoken.elapsed())) => {
+                close(&mut socket, "nothing was said for too long").await;
+                break;
+            }
             _ = ping.tick() => {
                 if heard.elapsed() > SILENCE {
                     break;
@@ -44,6 +51,7 @@ pub(super) async fn run(mut socket: WebSocket, seat: Seat, mut frames: Frames) {
                 heard = Instant::now();
                 match received {
                     Some(Ok(Message::Text(text))) => {
+                        spoken = heard;
                         let Some(frame) = ClientFrame::read(&text) else { continue };
                         let order = Order::Frame { connection: seat.connection, frame };
                         if seat.orders.send(order).await.is_err() {
@@ -61,4 +69,9 @@ pub(super) async fn run(mut socket: WebSocket, seat: Seat, mut frames: Frames) {
         }
     }
     seat.leave().await;
+}
+
+async fn close(socket: &mut WebSocket, reason: &'static str) {
+    let frame = CloseFrame { code: close_code::AWAY, reason: reason.into() };
+    let _ = timeout(WRITE, socket.send(Message::Close(Some(frame)))).await;
 }

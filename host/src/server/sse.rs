@@ -1,19 +1,20 @@
 //! The AI SDK's UI message stream over SSE, for clients that post (`DefaultChatTransport`).
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
 use serde_json::json;
-use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
+use super::access::Caller;
 use super::frames::{ClientFrame, Init};
 use super::hub::Order;
 use super::hubs::Seat;
 use super::outbox::{Frames, outbox};
-use super::routes::{Shared, failed, full};
+use super::routes::{Place, Shared, failed};
 use crate::turn::Json;
 
 /// The name by which these clients call the agent, who name none.
@@ -26,11 +27,15 @@ struct Listener {
     /// The turn; none while it is not known which one goes on.
     request: Option<String>,
     over: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// `POST /api/chat`: has a message answered. The turn goes on if the client goes away.
-pub(super) async fn chat(State(shared): State<Shared>, body: Bytes) -> Response {
+pub(super) async fn chat(
+    State(shared): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Response {
     let Ok(Json::Object(mut body)) = serde_json::from_slice(&body) else {
         return (StatusCode::BAD_REQUEST, "the body is to be a JSON object").into_response();
     };
@@ -44,7 +49,7 @@ pub(super) async fn chat(State(shared): State<Shared>, body: Bytes) -> Response 
         Some(Err(error)) => return (StatusCode::BAD_REQUEST, error).into_response(),
         None => return (StatusCode::BAD_REQUEST, "the body is to have `messages`, a list").into_response(),
     }
-    let mut listener = match listen(&shared, &session).await {
+    let mut listener = match listen(&shared, &caller, &session).await {
         Ok(listener) => listener,
         Err(refused) => return refused,
     };
@@ -55,8 +60,12 @@ pub(super) async fn chat(State(shared): State<Shared>, body: Bytes) -> Response 
 }
 
 /// `GET /api/chat/{id}/stream`: goes on with the turn that runs; 204 if there is none.
-pub(super) async fn resume(State(shared): State<Shared>, Path(session): Path<String>) -> Response {
-    let mut listener = match listen(&shared, &session).await {
+pub(super) async fn resume(
+    State(shared): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path(session): Path<String>,
+) -> Response {
+    let mut listener = match listen(&shared, &caller, &session).await {
         Ok(listener) => listener,
         Err(refused) => return refused,
     };
@@ -75,8 +84,8 @@ pub(super) async fn resume(State(shared): State<Shared>, Path(session): Path<Str
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn listen(shared: &Shared, session: &str) -> Result<Listener, Response> {
-    let Some(place) = shared.place() else { return Err(full()) };
+async fn listen(shared: &Shared, caller: &Caller, session: &str) -> Result<Listener, Response> {
+    let place = shared.place(caller, session).map_err(IntoResponse::into_response)?;
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
     match shared.hubs.join(session, AGENT, outbox).await {
         Ok(Some(seat)) => Ok(Listener { seat, frames, request: None, over: false, _place: place }),

@@ -143,6 +143,9 @@ pub enum Chunk {
         finish_reason: FinishReason,
         /// What the step cost.
         usage: Usage,
+        /// The model that was asked, as `provider:name`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
         /// Anything else the provider tells.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider_metadata: Option<ProviderMetadata>,

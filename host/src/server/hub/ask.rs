@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Hub;
-use crate::agent::ChatRequest;
+use super::{Hub, Refused};
+use crate::agent::{ChatRequest, TurnStream};
 use crate::server::frames::{self, Asked, Init};
 use crate::server::stream::{Request, Stream};
 use crate::turn::{Json, ToolError, ToolState, Trigger, UiMessage, UiRole};
@@ -29,13 +29,8 @@ impl Hub {
             Some(Err(error)) => return self.refuse(from, request, &error),
             Some(Ok(asked)) => asked,
         };
-        if self.requests.len() >= self.limits.requests {
-            return self.refuse(from, request, "too many requests of this session wait for their turn");
-        }
         let Asked { messages, regenerate, client_tools, body } = asked;
         request.message_ids = last_of_user(&messages);
-        self.forget_failure();
-        self.requests.push(request.clone());
         let asked = ChatRequest {
             request_id: Some(request.id.clone()),
             messages,
@@ -45,19 +40,44 @@ impl Hub {
             channel: Some(CHANNEL.into()),
             regenerate,
         };
-        match self.session.send(asked).await {
+        match self.begin(request.clone(), asked).await {
             Ok(turn) => turn.detach(),
+            Err(refused) => self.refuse(from, request, &refused.to_string()),
+        }
+    }
+
+    /// Has a request answered of somebody who is not connected.
+    pub(super) async fn answer(&mut self, asked: ChatRequest) -> Result<TurnStream, Refused> {
+        let id = asked.request_id.clone().unwrap_or_default();
+        let request = Request { id, message_ids: last_of_user(&asked.messages), ..Request::default() };
+        self.begin(request, asked).await
+    }
+
+    async fn begin(&mut self, request: Request, asked: ChatRequest) -> Result<TurnStream, Refused> {
+        if self.requests.len() >= self.limits.requests {
+            return Err(Refused::Full);
+        }
+        self.forget_failure();
+        self.requests.push(request.clone());
+        let turn = match self.session.send(asked).await {
+            Ok(turn) => turn,
             Err(error) => {
                 self.requests.retain(|other| other.id != request.id);
-                return self.refuse(from, request, &error.to_string());
+                return Err(Refused::Other(error.to_string()));
             }
-        }
-        if self.connections.len() > 1 {
+        };
+        let others = self.connections.keys().filter(|connection| Some(**connection) != request.asker);
+        if others.count() > 0 {
             let stored = self.stored().await;
             if request.is_in(&stored) {
-                self.tell_others(from, &frames::transcript(&stored, false));
+                let frame = frames::transcript(&stored, false);
+                match request.asker {
+                    Some(asker) => self.tell_others(asker, &frame),
+                    None => self.tell_all(&frame),
+                }
             }
         }
+        Ok(turn)
     }
 
     fn refuse(&mut self, to: u64, request: Request, error: &str) {

@@ -7,18 +7,20 @@ mod tests;
 mod turns;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::frames::{self, ClientFrame};
 use super::inspect::Feed;
 use super::limits::Limits;
-use super::outbox::Outbox;
+use super::metrics::{Metrics, Tally};
+use super::outbox::{Lost, Outbox};
 use super::stream::{Request, Stream};
-use crate::agent::{Session, Watcher};
+use crate::agent::{ChatRequest, Session, TurnStream, Watcher};
 use crate::turn::Json;
 
 /// How long a session without a connection and without a turn is kept, for who comes back: 5 minutes.
@@ -34,6 +36,26 @@ pub(super) enum Order {
     Frame { connection: u64, frame: ClientFrame },
     /// It is gone.
     Leave { connection: u64 },
+    /// Somebody who is not connected has a request answered. Nothing is returned if the server stops.
+    Turn { request: Box<ChatRequest>, reply: oneshot::Sender<Result<TurnStream, Refused>> },
+}
+
+/// Why a request is not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// Too many of the session wait.
+    Full,
+    /// In words.
+    Other(String),
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Full => "too many requests of this session wait for their turn",
+            Self::Other(error) => error,
+        })
+    }
 }
 
 pub(super) struct Hub {
@@ -59,10 +81,11 @@ pub(super) struct Hub {
     cleared: HashSet<String>,
     /// What clients share.
     state: Option<Json>,
+    tally: Tally,
 }
 
 impl Hub {
-    pub(super) fn new(session: Session, limits: Limits) -> Self {
+    pub(super) fn new(session: Session, limits: Limits, metrics: Arc<Metrics>) -> Self {
         let events = session.watch();
         // It is watched as any other turn.
         if let Some(stream) = session.recovery() {
@@ -83,6 +106,7 @@ impl Hub {
             recovering: None,
             cleared: HashSet::new(),
             state: None,
+            tally: Tally::new(metrics),
         }
     }
 
@@ -91,6 +115,7 @@ impl Hub {
         let mut until = Instant::now() + IDLE;
         let mut stopping = false;
         loop {
+            self.tally.waiting(self.requests.len());
             let busy = self.session.is_busy();
             if stopping && !busy {
                 // The end of the last turn is among them.
@@ -128,6 +153,7 @@ impl Hub {
             Order::Join { .. }
             | Order::Inspect { .. }
             | Order::Frame { frame: ClientFrame::Chat { .. }, .. }
+            | Order::Turn { .. }
                 if stopping => {}
             Order::Join { connection, agent, outbox } => {
                 self.connections.insert(connection, outbox);
@@ -138,10 +164,17 @@ impl Hub {
             }
             Order::Leave { connection } => self.leave(connection),
             Order::Frame { connection, frame } => self.frame(connection, frame).await,
+            Order::Turn { request, reply } => {
+                if let Err(Ok(turn)) = reply.send(self.answer(*request).await) {
+                    // Who has asked went away meanwhile.
+                    turn.detach();
+                }
+            }
         }
     }
 
     async fn frame(&mut self, from: u64, frame: ClientFrame) {
+        self.tally.metrics.received.inc();
         match frame {
             ClientFrame::Chat { id, init } => self.ask(from, id, &init).await,
             ClientFrame::Cancel { id } => drop(self.session.cancel(&id)),
@@ -173,6 +206,7 @@ impl Hub {
 
     /// Events are lost: what clients have seen has a hole. They come back and are told all anew.
     fn lagged(&mut self) {
+        self.tally.left_behind();
         tracing::warn!(session = self.session.name(), "the hub of a session was too slow for its events");
         self.events = self.session.watch();
         self.feed = Feed::new();
@@ -206,9 +240,18 @@ impl Hub {
 
     fn send(&mut self, connections: impl IntoIterator<Item = u64>, frame: &Utf8Bytes) {
         for connection in connections {
-            let slow = self.connections.get(&connection).is_some_and(|outbox| !outbox.send(frame.clone()));
-            if slow {
-                self.leave(connection);
+            let Some(outbox) = self.connections.get(&connection) else { continue };
+            let metrics = &self.tally.metrics;
+            match outbox.send(frame.clone()) {
+                Ok(()) => {
+                    metrics.sent.inc();
+                }
+                Err(lost) => {
+                    if lost == Lost::Slow {
+                        metrics.slow.inc();
+                    }
+                    self.leave(connection);
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ async fn running() -> Running {
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(SqliteStore::open(&folder.path().join("lathe.db")).await.unwrap());
     let agent = Agent::builder(store).build().unwrap();
-    let hub = Hub::new(agent.session("s").await.unwrap(), Limits::default());
+    let hub = Hub::new(agent.session("s").await.unwrap(), Limits::default(), Arc::default());
     let (orders, receiver) = mpsc::channel(8);
     (orders, tokio::spawn(hub.run(receiver, CancellationToken::new())), folder)
 }

@@ -9,6 +9,7 @@ use crate::turn::{Chunk, Trigger, TurnStatus, UiMessage, UiRole};
 
 impl Hub {
     pub(super) async fn event(&mut self, event: SessionEvent) {
+        self.tally.count(&event);
         self.feed.note(&event);
         match event {
             SessionEvent::TurnStarted { request_id, trigger, continuation } => {
@@ -98,7 +99,7 @@ impl Hub {
             if matches!(chunk, Chunk::Error { .. } | Chunk::Abort) {
                 return;
             }
-            self.begin(request_id);
+            self.open(request_id);
         }
         let Some(stream) = &mut self.stream else { return };
         match chunk {
@@ -117,7 +118,7 @@ impl Hub {
     }
 
     /// Tells those who wait, and who has had the conversation go on.
-    fn begin(&mut self, request_id: &str) {
+    fn open(&mut self, request_id: &str) {
         let request = self.take(request_id);
         let mut stream = Stream::new(request);
         self.excluded = std::mem::take(&mut self.waiting);

@@ -24,8 +24,11 @@ pub(super) async fn about(State(shared): State<Shared>, Of(caller): Of<Caller>) 
     }))
 }
 
-/// `GET /api/sessions`.
-pub(super) async fn sessions(State(shared): State<Shared>) -> Response {
+/// `GET /api/sessions`. Whoever else knows a session by its name may use it, and is not told the names of others'.
+pub(super) async fn sessions(State(shared): State<Shared>, Of(caller): Of<Caller>) -> Response {
+    if !caller.operator {
+        return (StatusCode::FORBIDDEN, "only operators may list all sessions").into_response();
+    }
     match shared.hubs.agent.sessions().await {
         Ok(sessions) => answer(&sessions),
         Err(error) => failed(&error),
@@ -58,9 +61,14 @@ pub(super) struct Wanted {
 /// `GET /api/extensions/{name}/log`.
 pub(super) async fn log(
     State(shared): State<Shared>,
+    Of(caller): Of<Caller>,
     Path(name): Path<String>,
     Query(wanted): Query<Wanted>,
 ) -> Response {
+    // It tells of all sessions.
+    if !caller.operator {
+        return (StatusCode::FORBIDDEN, "only operators may read logs").into_response();
+    }
     let Some(operator) = &shared.operator else { return manage::nobody() };
     let mut lines = match operator.log(&name).await {
         Ok(lines) => lines,

@@ -1,17 +1,18 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::Extension as Of;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
+use crate::server::access::Caller;
 use crate::server::hubs::Seat;
 use crate::server::outbox::{Frames, outbox};
-use crate::server::routes::{Shared, failed, full};
+use crate::server::routes::{Place, Shared, failed};
 
 /// How long nothing is said to an inspector: 15 s, below what proxies wait.
 const SILENCE: Duration = Duration::from_secs(15);
@@ -20,16 +21,20 @@ const SILENCE: Duration = Duration::from_secs(15);
 struct Inspector {
     seat: Seat,
     frames: Frames,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// `GET /api/sessions/{session}/events`: what happens in a session, as SSE.
 pub(super) async fn events(
     State(shared): State<Shared>,
+    Of(caller): Of<Caller>,
     Path(session): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let Some(place) = shared.place() else { return full() };
+    let place = match shared.place(&caller, &session) {
+        Ok(place) => place,
+        Err(refusal) => return refusal.into_response(),
+    };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
     let after = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     match shared.hubs.inspect(&session, after, outbox).await {
@@ -66,10 +71,8 @@ impl Drop for Inspector {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use http_body_util::BodyExt;
-    use tokio::sync::{Semaphore, mpsc};
+    use tokio::sync::mpsc;
 
     use super::*;
     use crate::server::hub::Order;
@@ -78,11 +81,10 @@ mod tests {
     async fn who_hears_nothing_is_told_that_it_is_still_there() {
         let (orders, mut left) = mpsc::channel(1);
         let (outbox, frames) = outbox(1_000);
-        let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-        let inspector = Inspector { seat: Seat { connection: 7, orders }, frames, _place: place };
+        let inspector = Inspector { seat: Seat { connection: 7, orders }, frames, _place: Place::any() };
         let mut body = inspector.stream().into_body();
         let mut next = async || body.frame().await.map(|frame| frame.unwrap().into_data().unwrap());
-        assert!(outbox.send("id: 1\n\n".into()));
+        assert_eq!(outbox.send("id: 1\n\n".into()), Ok(()));
         assert_eq!(next().await.unwrap(), "id: 1\n\n");
         for _ in 0..2 {
             assert_eq!(next().await.unwrap(), ": still here\n\n");

@@ -37,7 +37,7 @@ impl Feed {
         let mut told: String = missed.map(|noted| self.frame(noted)).collect();
         told.push_str(": from here on it is live\n\n");
         // In one piece: a single frame is never too much.
-        if outbox.send(told.into()) {
+        if outbox.send(told.into()).is_ok() {
             self.inspectors.insert(inspector, outbox);
         }
     }
@@ -59,7 +59,7 @@ impl Feed {
         self.next += 1;
         if self.is_watched() {
             let frame = Utf8Bytes::from(self.frame(&noted));
-            self.inspectors.retain(|_, outbox| outbox.send(frame.clone()));
+            self.inspectors.retain(|_, outbox| outbox.send(frame.clone()).is_ok());
         }
         self.memory.push(noted);
     }
