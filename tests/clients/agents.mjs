@@ -9,13 +9,9 @@ import { call, question, said, text } from './lib/chat.mjs'
 import { connect } from './lib/desk.mjs'
 import { provider } from './lib/provider.mjs'
 import { serve } from './lib/server.mjs'
+import { COLOUR } from './lib/tools.mjs'
 
 const test = (name, run) => check(name, { timeout: 120_000 }, run)
-const COLOUR = {
-  name: 'colour',
-  description: 'The colour of a thing.',
-  parameters: { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] },
-}
 
 test('it is told who it speaks to', async (t) => {
   const server = await serve(t, { model: 'text' })
@@ -74,7 +70,7 @@ test('a tool of an extension runs on the server', async (t) => {
 
 test("a client's own tool is offered, called, answered by it, and the answer goes on", async (t) => {
   const server = await serve(t, { model: 'client-tool' })
-  const { chat, goOn } = await connect(t, server, 's', { tools: [COLOUR] })
+  const { chat, goOn, shown } = await connect(t, server, 's', { tools: [COLOUR] })
   await chat.sendMessage({ text: 'what colour is the sky?' })
   const asked = call(chat.lastMessage, 'colour')
   assert.deepEqual([asked.state, asked.input], ['input-available', { of: 'sky' }])
@@ -84,7 +80,7 @@ test("a client's own tool is offered, called, answered by it, and the answer goe
   // As in Think, the answer goes on in a message of its own.
   const expected = ['user: what colour is the sky?', 'assistant: ', 'assistant: The sky is blue.']
   assert.deepEqual(said(stored), expected)
-  assert.deepEqual(said(chat.messages), expected)
+  assert.deepEqual(await shown(), expected)
   assert.equal(call(stored[1], 'colour').output, 'blue')
 })
 
@@ -109,7 +105,7 @@ for (const approved of [true, false]) {
 test('what follows an answered call is streamed to who has answered it', async (t) => {
   const model = await provider(t)
   const server = await serve(t, { model })
-  const { chat, goOn } = await connect(t, server, 's', { tools: [COLOUR] })
+  const { chat, goOn, shown } = await connect(t, server, 's', { tools: [COLOUR] })
   const asking = chat.sendMessage({ text: 'what colour is the sky?' })
   const first = await model.asked()
   assert.equal(first.asked.tools[0].function.name, 'colour')
@@ -123,7 +119,7 @@ test('what follows an answered call is streamed to who has answered it', async (
   second.say('blue.')
   second.end()
   await going
-  assert.deepEqual(said(chat.messages), ['user: what colour is the sky?', 'assistant: ', 'assistant: It is blue.'])
+  assert.deepEqual(await shown(), ['user: what colour is the sky?', 'assistant: ', 'assistant: It is blue.'])
 })
 
 test('there is nothing to resume in a session that is idle', async (t) => {
@@ -140,7 +136,7 @@ test('an answer is cancelled in its middle, and what was said stays', async (t) 
   const answer = await model.asked()
   answer.say('one ')
   await chat.until(({ lastMessage }) => text(lastMessage) === 'one ')
-  const stored = frame('cf_agent_chat_messages')
+  const stored = frame('cf_agent_chat_messages', ({ messages }) => messages.length === 2)
   await chat.stop()
   await asking
   assert.deepEqual(said((await stored).messages), ['user: count', 'assistant: one '])
@@ -163,23 +159,23 @@ test('another connection resumes in the middle, and both have all of it once', a
   answer.say('four')
   answer.end()
   await Promise.all([asking, resuming])
-  for (const { chat } of [one, two]) {
-    assert.deepEqual(said(chat.messages), ['user: count', 'assistant: one two three four'])
+  for (const { shown } of [one, two]) {
+    assert.deepEqual(await shown(), ['user: count', 'assistant: one two three four'])
   }
 })
 
 test('two connections have the same conversation', async (t) => {
   const server = await serve(t, { model: 'turns' })
   const [one, two] = [await connect(t, server, 's'), await connect(t, server, 's')]
-  // After the question, and after the answer.
-  const told = two.frame('cf_agent_chat_messages').then(() => two.frame('cf_agent_chat_messages'))
+  const told = two.frame('cf_agent_chat_messages', ({ messages }) => messages.length === 2)
   await one.chat.sendMessage({ text: 'a' })
-  two.chat.messages = (await told).messages
-  const back = one.frame('cf_agent_chat_messages').then(() => one.frame('cf_agent_chat_messages'))
+  await told
+  assert.deepEqual(await two.shown(), ['user: a', 'assistant: First.'])
+  const back = one.frame('cf_agent_chat_messages', ({ messages }) => messages.length === 4)
   await two.chat.sendMessage({ text: 'b' })
   const expected = ['user: a', 'assistant: First.', 'user: b', 'assistant: Second.']
   assert.deepEqual(said((await back).messages), expected)
-  assert.deepEqual(said(two.chat.messages), expected)
+  assert.deepEqual(await two.shown(), expected)
 })
 
 test('a conversation that one clears is empty for all', async (t) => {
@@ -189,19 +185,20 @@ test('a conversation that one clears is empty for all', async (t) => {
   const cleared = two.frame('cf_agent_chat_clear')
   one.send({ type: 'cf_agent_chat_clear' })
   await cleared
+  assert.deepEqual(await two.shown(), [])
   assert.deepEqual(await server.messages('s'), [])
 })
 
 test('after the server is killed in the middle of an answer it comes back, and the answer is completed', async (t) => {
   const model = await provider(t)
   const server = await serve(t, { model })
-  const { client, chat, frame } = await connect(t, server, 's')
+  const { client, chat, frame, shown } = await connect(t, server, 's')
   const asking = chat.sendMessage({ text: 'count' })
   const answer = await model.asked()
   answer.say('one ')
   answer.say('two ')
   await chat.until(({ lastMessage }) => text(lastMessage) === 'one two ')
-  await server.kill()
+  await server.killOnceStored()
   await asking
   assert.equal(chat.status, 'error', 'it is told that the answer was cut off')
   const back = new Promise((resolve) => client.addEventListener('open', resolve, { once: true }))
@@ -210,13 +207,11 @@ test('after the server is killed in the middle of an answer it comes back, and t
   await client.ready
   const resuming = chat.resumeStream()
   const rest = await model.asked()
-  rest.say('three ')
-  rest.say('four')
-  const stored = frame('cf_agent_chat_messages')
-  rest.end()
+  const stored = frame('cf_agent_chat_messages', ({ messages }) => text(messages.at(-1)).endsWith('four'))
+  rest.goOn('one two three four')
   await resuming
   const { messages } = await stored
   assert.deepEqual(said(messages), ['user: count', 'assistant: one two three four'])
   assert.deepEqual(said(await server.messages('s')), said(messages))
-  assert.deepEqual(said(chat.messages), said(messages))
+  assert.deepEqual(await shown(), said(messages))
 })

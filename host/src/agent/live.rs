@@ -40,6 +40,8 @@ pub(super) struct Live {
     pub(super) continuation: Continuation,
     pub(super) compaction: Compaction,
     pub(super) watchers: broadcast::Sender<SessionEvent>,
+    /// What happens since an earlier process's turns are taken up, until somebody watches.
+    pub(super) unseen: Mutex<Option<broadcast::Receiver<SessionEvent>>>,
     /// Set once what an earlier process has left is taken up.
     pub(super) resumed: OnceCell<()>,
     /// Whether somebody works on submissions.
@@ -116,6 +118,7 @@ impl Live {
             continuation: Continuation::default(),
             compaction: Compaction::default(),
             watchers: broadcast::channel(WATCHED).0,
+            unseen: Mutex::default(),
             resumed: OnceCell::new(),
             submitting: AtomicBool::new(false),
             recovery: Mutex::default(),

@@ -57,11 +57,12 @@ impl Session {
         Ok(self.live.compact().await?)
     }
 
-    /// What happens in the session from now on, in all its turns, as long as somebody holds it. Whoever reads too slowly
-    /// misses events.
+    /// What happens in the session from now on, in all its turns, as long as somebody holds it. Whoever asks first also
+    /// gets what has happened since it was opened, if an earlier process has left turns in it: they go on at once. Whoever
+    /// reads too slowly misses events.
     #[must_use]
     pub fn watch(&self) -> broadcast::Receiver<SessionEvent> {
-        self.live.watchers.subscribe()
+        self.live.unseen.lock().take().unwrap_or_else(|| self.live.watchers.subscribe())
     }
 
     /// Starts a turn with a user's message, which is stored at once, also if the turn has to wait. The turn runs whether

@@ -46,16 +46,17 @@ impl Hubs {
         Self { agent, limits, stop, hubs: Mutex::default(), connections: AtomicU64::new(0) }
     }
 
-    /// Seats a connection. None if the server stops.
+    /// Seats a connection; `observes`: it is also told what happens around the answer. None if the server stops.
     pub(super) async fn join(
         &self,
         session: &str,
         agent: &str,
         outbox: Outbox,
+        observes: bool,
     ) -> Result<Option<Seat>, SessionError> {
         let orders = self.open(self.agent.session(session).await?);
         let connection = self.connections.fetch_add(1, Ordering::Relaxed);
-        let join = Order::Join { connection, agent: agent.to_owned(), outbox };
+        let join = Order::Join { connection, agent: agent.to_owned(), outbox, observes };
         Ok(orders.send(join).await.is_ok().then_some(Seat { connection, orders }))
     }
 

@@ -2,7 +2,7 @@
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
 use serde_json::json;
@@ -19,6 +19,9 @@ use crate::turn::Json;
 /// The name by which these clients call the agent, who name none.
 const AGENT: &str = "chat";
 
+/// A request that has it is also told what happens around the answer, in `data-*` parts.
+const EVENTS: HeaderName = HeaderName::from_static("x-lathe-events");
+
 /// A client that is sent one turn. It sits in the session's hub as a connection does.
 struct Listener {
     seat: Seat,
@@ -30,7 +33,7 @@ struct Listener {
 }
 
 /// `POST /api/chat`: has a message answered. The turn goes on if the client goes away.
-pub(super) async fn chat(State(shared): State<Shared>, body: Bytes) -> Response {
+pub(super) async fn chat(State(shared): State<Shared>, headers: HeaderMap, body: Bytes) -> Response {
     let Ok(Json::Object(mut body)) = serde_json::from_slice(&body) else {
         return (StatusCode::BAD_REQUEST, "the body is to be a JSON object").into_response();
     };
@@ -44,7 +47,7 @@ pub(super) async fn chat(State(shared): State<Shared>, body: Bytes) -> Response 
         Some(Err(error)) => return (StatusCode::BAD_REQUEST, error).into_response(),
         None => return (StatusCode::BAD_REQUEST, "the body is to have `messages`, a list").into_response(),
     }
-    let mut listener = match listen(&shared, &session).await {
+    let mut listener = match listen(&shared, &session, &headers).await {
         Ok(listener) => listener,
         Err(refused) => return refused,
     };
@@ -55,8 +58,12 @@ pub(super) async fn chat(State(shared): State<Shared>, body: Bytes) -> Response 
 }
 
 /// `GET /api/chat/{id}/stream`: goes on with the turn that runs; 204 if there is none.
-pub(super) async fn resume(State(shared): State<Shared>, Path(session): Path<String>) -> Response {
-    let mut listener = match listen(&shared, &session).await {
+pub(super) async fn resume(
+    State(shared): State<Shared>,
+    Path(session): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let mut listener = match listen(&shared, &session, &headers).await {
         Ok(listener) => listener,
         Err(refused) => return refused,
     };
@@ -75,10 +82,10 @@ pub(super) async fn resume(State(shared): State<Shared>, Path(session): Path<Str
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn listen(shared: &Shared, session: &str) -> Result<Listener, Response> {
+async fn listen(shared: &Shared, session: &str, headers: &HeaderMap) -> Result<Listener, Response> {
     let Some(place) = shared.place() else { return Err(full()) };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
-    match shared.hubs.join(session, AGENT, outbox).await {
+    match shared.hubs.join(session, AGENT, outbox, headers.contains_key(EVENTS)).await {
         Ok(Some(seat)) => Ok(Listener { seat, frames, request: None, over: false, _place: place }),
         Ok(None) => Err((StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response()),
         Err(error) => Err(failed(&error)),

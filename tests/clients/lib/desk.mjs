@@ -5,7 +5,7 @@ import { WebSocketChatTransport } from 'agents/chat/transport'
 import { AbstractChat } from 'ai'
 import WebSocket from 'ws'
 
-import { chat } from './chat.mjs'
+import { chat, said } from './chat.mjs'
 
 /** What the hook hands on to the transport. */
 const HANDLERS = {
@@ -14,8 +14,10 @@ const HANDLERS = {
   cf_agent_stream_pending: 'handleStreamPending',
 }
 
+const idle = ({ status }) => status === 'ready' || status === 'error'
+
 /**
- * Connects to a session of a server until the test `t` ends: `{client, transport, chat, frames, frame}`. `tools` are
+ * Connects to a session of a server until the test `t` ends: `{client, transport, chat, frame, shown, send, goOn}`. `tools` are
  * sent with each request; `chat` and `client` are options of those.
  */
 export async function connect(t, server, session, { tools, client: settings, ...options } = {}) {
@@ -33,34 +35,37 @@ export async function connect(t, server, session, { tools, client: settings, ...
   t.after(() => client.close())
   const prepareBody = tools && (() => ({ clientTools: tools }))
   const transport = new WebSocketChatTransport({ agent: client, prepareBody, cancelOnClientAbort: true })
-  const frames = []
   const waiting = new Set()
   const own = chat(AbstractChat, { id: session, transport, ...options })
   client.addEventListener('message', ({ data }) => {
     const frame = JSON.parse(data)
-    frames.push(frame)
     const handler = HANDLERS[frame.type]
     if (handler) transport[handler](frame)
-    if (frame.type === 'cf_agent_chat_messages') own.messages = frame.messages
+    // Not while chunks that came before it are still being read.
+    if (frame.type === 'cf_agent_chat_messages') own.until(idle).then(() => (own.messages = frame.messages))
     if (frame.type === 'cf_agent_chat_clear') own.messages = []
     for (const look of [...waiting]) look(frame)
   })
   const desk = {
     client,
     transport,
-    /** All that the server has sent. */
-    frames,
     chat: own,
-    /** The next frame of that type, from now on. */
-    frame: (type) =>
+    /** The next frame of that type, from now on, of which that holds. */
+    frame: (type, holds = () => true) =>
       new Promise((resolve) => {
         const look = (frame) => {
-          if (frame.type !== type) return
+          if (frame.type !== type || !holds(frame)) return
           waiting.delete(look)
           resolve(frame)
         }
         waiting.add(look)
       }),
+    /** What is shown once nothing goes on. */
+    shown: async () => {
+      await own.until(idle)
+      await new Promise(setImmediate)
+      return said(own.messages)
+    },
     send: (frame) => client.send(JSON.stringify(frame)),
     /** Says that a call is answered, and reads what the model says to that. */
     goOn: async (frame) => {

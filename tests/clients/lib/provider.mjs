@@ -67,6 +67,13 @@ class Answer {
     this.#chunk({ role: 'assistant', content: text })
   }
 
+  /** What is missing of that text after what the request shows of it. */
+  goOn(text) {
+    const known = this.asked.messages.findLast(({ role }) => role === 'assistant')?.content ?? ''
+    this.say(text.slice(known.length))
+    this.end()
+  }
+
   call(id, name, input) {
     const called = { name, arguments: JSON.stringify(input) }
     this.#chunk({ role: 'assistant', tool_calls: [{ index: 0, id, type: 'function', function: called }] })

@@ -6,6 +6,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 
@@ -71,6 +72,12 @@ class Server {
     const ended = once(this.child, 'exit')
     this.child.kill('SIGKILL')
     await ended
+  }
+
+  /** The same, once what was shown is likely to be stored: docs/recovery.md. What is not is said anew. */
+  async killOnceStored() {
+    await setTimeout(300)
+    await this.kill()
   }
 
   async remove() {

@@ -26,8 +26,9 @@ const IDLE: Duration = Duration::from_mins(5);
 
 /// What a hub is told by connections.
 pub(super) enum Order {
-    /// A client is there. `agent` is the name by which it called.
-    Join { connection: u64, agent: String, outbox: Outbox },
+    /// A client is there. `agent` is the name by which it called; `observes`: it is also told what happens around the
+    /// answer.
+    Join { connection: u64, agent: String, outbox: Outbox, observes: bool },
     /// It says something.
     Frame { connection: u64, frame: ClientFrame },
     /// It is gone.
@@ -39,6 +40,8 @@ pub(super) struct Hub {
     events: broadcast::Receiver<SessionEvent>,
     limits: Limits,
     connections: HashMap<u64, Outbox>,
+    /// Those that are told what happens around the answer.
+    observers: HashSet<u64>,
     /// Turns that show nothing yet, those that were asked for first in front.
     requests: Vec<Request>,
     stream: Option<Stream>,
@@ -50,6 +53,8 @@ pub(super) struct Hub {
     excluded: HashSet<u64>,
     /// Who has answered a call so that the conversation goes on.
     answerer: Option<u64>,
+    /// A turn runs or waits of which nothing has been told yet.
+    untold: bool,
     /// The turn that is taken up.
     recovering: Option<String>,
     /// Turns whose conversation was cleared while they ran.
@@ -61,6 +66,7 @@ pub(super) struct Hub {
 impl Hub {
     pub(super) fn new(session: Session, limits: Limits) -> Self {
         let events = session.watch();
+        let untold = session.is_busy();
         // It is watched as any other turn.
         if let Some(stream) = session.recovery() {
             stream.detach();
@@ -70,12 +76,14 @@ impl Hub {
             events,
             limits,
             connections: HashMap::new(),
+            observers: HashSet::new(),
             requests: Vec::new(),
             stream: None,
             last: None,
             waiting: HashSet::new(),
             excluded: HashSet::new(),
             answerer: None,
+            untold,
             recovering: None,
             cleared: HashSet::new(),
             state: None,
@@ -123,8 +131,11 @@ impl Hub {
         match order {
             // Its outbox is dropped, and so the connection closed.
             Order::Join { .. } | Order::Frame { frame: ClientFrame::Chat { .. }, .. } if stopping => {}
-            Order::Join { connection, agent, outbox } => {
+            Order::Join { connection, agent, outbox, observes } => {
                 self.connections.insert(connection, outbox);
+                if observes {
+                    self.observers.insert(connection);
+                }
                 self.greet(connection, &agent).await;
             }
             Order::Leave { connection } => self.leave(connection),
@@ -157,6 +168,7 @@ impl Hub {
 
     fn leave(&mut self, connection: u64) {
         self.connections.remove(&connection);
+        self.observers.remove(&connection);
         self.waiting.remove(&connection);
         self.excluded.remove(&connection);
     }
@@ -165,6 +177,7 @@ impl Hub {
     fn lagged(&mut self) {
         tracing::warn!(session = self.session.name(), "the hub of a session was too slow for its events");
         self.connections.clear();
+        self.observers.clear();
         self.waiting.clear();
         self.excluded.clear();
         self.requests.clear();
