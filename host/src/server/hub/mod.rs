@@ -10,10 +10,11 @@ use std::collections::{HashMap, HashSet};
 
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
+use super::decisions::Decision;
 use super::frames::{self, ClientFrame};
 use super::limits::Limits;
 use super::outbox::Outbox;
@@ -31,6 +32,9 @@ pub(super) enum Order {
     Join { connection: u64, agent: String, outbox: Outbox, observes: bool },
     /// It says something.
     Frame { connection: u64, frame: ClientFrame },
+    /// A client says what people have decided, and wants to hear whether the conversation goes on with that. It is sent
+    /// what follows as all others are, and has nothing to acknowledge.
+    Decide { decisions: Vec<Decision>, goes_on: oneshot::Sender<bool> },
     /// It is gone.
     Leave { connection: u64 },
 }
@@ -137,6 +141,9 @@ impl Hub {
                     self.observers.insert(connection);
                 }
                 self.greet(connection, &agent).await;
+            }
+            Order::Decide { decisions, goes_on } => {
+                let _ = goes_on.send(self.decide(decisions).await);
             }
             Order::Leave { connection } => self.leave(connection),
             Order::Frame { connection, frame } => self.frame(connection, frame).await,
