@@ -19,7 +19,7 @@ use super::turns::TurnQueue;
 use super::{EntryError, SessionEvent};
 use crate::driver::{
     Arrival, ChatEvent, ClientAnswers, Conversation, Ended, EventSender, MessageQueue, RecoveryEvent, Setup,
-    TurnDriver, TurnInput, Watchers,
+    TurnDriver, TurnInput, Watcher, Watchers,
 };
 use crate::recovery::Interruption;
 use crate::store::{JournalChange, LastRequest, StoreError, TurnRecord};
@@ -36,6 +36,8 @@ pub(super) struct Live {
     pub(super) continuation: Continuation,
     pub(super) compaction: Compaction,
     pub(super) watchers: Watchers,
+    /// What happens since an earlier process's turns are taken up, until somebody watches.
+    pub(super) unseen: Mutex<Option<Watcher>>,
     /// Set once what an earlier process has left is taken up.
     pub(super) resumed: OnceCell<()>,
     /// Whether somebody works on submissions.
@@ -112,6 +114,7 @@ impl Live {
             continuation: Continuation::default(),
             compaction: Compaction::default(),
             watchers: Watchers::default(),
+            unseen: Mutex::default(),
             resumed: OnceCell::new(),
             submitting: AtomicBool::new(false),
             recovery: Mutex::default(),

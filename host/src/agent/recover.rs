@@ -94,7 +94,12 @@ impl Live {
     /// Takes the session for this process, and takes up what an earlier one has left in it. Once.
     pub(super) async fn resume(self: &Arc<Self>) -> Result<(), StoreError> {
         let resume = async {
-            for turn in self.setup.store.open_session(&self.conversation.name).await? {
+            let left = self.setup.store.open_session(&self.conversation.name).await?;
+            if !left.is_empty() {
+                // They begin before anybody can have asked to watch.
+                *self.unseen.lock() = Some(self.watchers.watch());
+            }
+            for turn in left {
                 let start = &turn.record.start;
                 let admission = Admission {
                     request_id: start.request_id.clone(),

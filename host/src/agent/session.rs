@@ -57,11 +57,12 @@ impl Session {
         Ok(self.live.compact().await?)
     }
 
-    /// What happens in the session from now on, in all its turns, as long as somebody holds it. Whoever reads too slowly
-    /// is left behind.
+    /// What happens in the session from now on, in all its turns, as long as somebody holds it. Whoever asks first also
+    /// gets what has happened since it was opened, if an earlier process has left turns in it: they go on at once. Whoever
+    /// reads too slowly is left behind.
     #[must_use]
     pub fn watch(&self) -> Watcher {
-        self.live.watchers.watch()
+        self.live.unseen.lock().take().unwrap_or_else(|| self.live.watchers.watch())
     }
 
     /// Starts a turn with a user's message, which is stored at once, also if the turn has to wait. The turn runs whether

@@ -1,9 +1,11 @@
 //! Who may come in.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use sha2::{Digest, Sha256};
+use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
 pub(super) use super::token::Caller;
 use super::token::{Held, Token};
@@ -69,6 +71,19 @@ impl Access {
             StatusCode::UNAUTHORIZED,
             "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN",
         ))
+    }
+
+    /// Lets pages of those origins read what they are answered, and send what needs to be asked for first: a JSON body, a
+    /// token. Cookies are none of it.
+    pub(super) fn cors(self: Arc<Self>) -> CorsLayer {
+        let origins = AllowOrigin::predicate(move |origin, request| {
+            let host = request.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+            origin.to_str().is_ok_and(|origin| self.lets_in(origin, host.unwrap_or_default()))
+        });
+        CorsLayer::new()
+            .allow_origin(origins)
+            .allow_methods(AllowMethods::mirror_request())
+            .allow_headers(AllowHeaders::mirror_request())
     }
 
     /// Whether a page of that origin may call the server at `host`.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::agent::TurnEvent;
 use crate::turn::{Chunk, Json, ProviderMetadata};
 
 /// The chunk that clients are sent; none if they learn it otherwise, from the frame that ends the stream or from the
@@ -69,6 +70,14 @@ pub(super) fn ui(chunk: &Chunk, continuation: bool) -> Option<Json> {
     })
 }
 
+/// What happens around the answer, for clients that ask for it: `data-hook-call`, `data-tool-cost`,
+/// `data-extension-health`, `data-retry`, which clients keep no part of.
+pub(super) fn observed(event: &TurnEvent) -> Option<Json> {
+    let Json::Object(mut data) = json!(event) else { return None };
+    let Some(Json::String(kind)) = data.remove("type") else { return None };
+    Some(json!({"type": format!("data-{kind}"), "data": data, "transient": true}))
+}
+
 fn with(mut value: Json, metadata: Option<&ProviderMetadata>) -> Json {
     if let Some(metadata) = metadata {
         value["providerMetadata"] = json!(metadata);
@@ -121,6 +130,14 @@ mod tests {
             assert_eq!(mapped(&chunk), Some(expected));
         }
         assert_eq!(mapped(&json!({"type": "abort"})), None);
+    }
+
+    #[test]
+    fn what_happens_around_the_answer_has_its_type() {
+        let retry = crate::agent::Retry { attempt: 2, delay_ms: 500, error: "busy".into() };
+        let data = json!({"attempt": 2, "delayMs": 500, "error": "busy"});
+        let expected = json!({"type": "data-retry", "data": data, "transient": true});
+        assert_eq!(observed(&TurnEvent::Retry(retry)), Some(expected));
     }
 
     #[test]

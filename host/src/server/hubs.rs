@@ -55,14 +55,16 @@ impl Hubs {
         Self { agent, metrics, limits, stop, hubs, connections: AtomicU64::new(0) }
     }
 
-    /// Seats a connection. None if the server stops.
+    /// Seats a connection; `observes`: it is also told what happens around the answer. None if the server stops.
     pub(super) async fn join(
         &self,
         session: &str,
         agent: &str,
         outbox: Outbox,
+        observes: bool,
     ) -> Result<Option<Seat>, SessionError> {
-        self.seat(session, |connection| Order::Join { connection, agent: agent.to_owned(), outbox }).await
+        self.seat(session, |connection| Order::Join { connection, agent: agent.to_owned(), outbox, observes })
+            .await
     }
 
     /// Seats somebody who watches, and has seen the events up to the one with the id `after`. None if the server stops.

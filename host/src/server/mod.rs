@@ -6,6 +6,7 @@
 
 mod access;
 mod chunks;
+mod decisions;
 mod frames;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;

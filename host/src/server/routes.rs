@@ -102,6 +102,8 @@ pub(super) fn routes(shared: Shared) -> Router {
         .route_layer(middleware::from_fn_with_state(shared.clone(), guard))
         .route("/healthz", get(|| async { "ok" }))
         .merge(page::routes(shared.clone()))
+        // Outside of the guard: who asks whether it may send a token has none with it.
+        .layer(shared.access.clone().cors())
         .with_state(shared)
 }
 
@@ -147,7 +149,7 @@ async fn connect(
         Err(refusal) => return refusal.into_response(),
     };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
-    let seat = match shared.hubs.join(&session, &agent, outbox).await {
+    let seat = match shared.hubs.join(&session, &agent, outbox, false).await {
         Ok(Some(seat)) => seat,
         Ok(None) => return (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
         Err(error) => return failed(&error),

@@ -65,6 +65,21 @@ async fn a_watcher_hears_of_attempts_and_of_submissions() {
     assert_eq!(session.list_submissions(None, 50).await.unwrap(), []);
 }
 
+#[tokio::test]
+async fn whoever_watches_first_hears_of_a_turn_that_was_taken_up_before() {
+    let folder = tempfile::tempdir().unwrap();
+    sessions(folder.path()).await;
+    interrupted(folder.path(), &record(&json!({})), CHUNKS);
+    let (_, _, agent) = agent(folder.path(), &json!([says(" and whole")]), |agent| agent).await;
+    let session = agent.session("work").await.unwrap();
+    session.recovery().unwrap().finish().await;
+    let (mut first, mut second) = (session.watch(), session.watch());
+    let started = std::iter::from_fn(|| first.try_next())
+        .filter(|event| matches!(event, SessionEvent::TurnStarted { .. }));
+    assert_eq!(started.count(), 1);
+    assert!(second.try_next().is_none(), "the second hears of what comes");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_binary_prints_what_it_takes_up() {
     let folder = Folder::new();

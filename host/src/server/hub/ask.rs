@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Hub, Refused};
 use crate::agent::{ChatRequest, TurnStream};
+use crate::server::decisions::Decision;
 use crate::server::frames::{self, Asked, Init};
 use crate::server::stream::{Request, Stream};
 use crate::turn::{Json, ToolError, ToolState, Trigger, UiMessage, UiRole};
@@ -129,6 +130,18 @@ impl Hub {
     ) {
         let taken = self.session.approve(tool_call_id, approved, reason, go_on).await;
         self.answered(from, go_on, taken);
+    }
+
+    /// Takes what people have decided; whether the conversation goes on with that.
+    pub(super) async fn decide(&mut self, decisions: Vec<Decision>) -> bool {
+        let mut any = false;
+        for Decision { tool_call_id, approved, reason } in decisions {
+            match self.session.approve(&tool_call_id, approved, reason, true).await {
+                Ok(()) => any = true,
+                Err(error) => tracing::debug!(session = self.session.name(), "{error}"),
+            }
+        }
+        any && self.session.has_pending_interaction().await.is_ok_and(|waits| !waits)
     }
 
     fn answered(&mut self, from: u64, go_on: bool, taken: Result<(), crate::agent::AnswerError>) {

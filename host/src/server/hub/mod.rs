@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
+use super::decisions::Decision;
 use super::frames::{self, ClientFrame};
 use super::inspect::Feed;
 use super::limits::Limits;
@@ -28,12 +29,16 @@ const IDLE: Duration = Duration::from_mins(5);
 
 /// What a hub is told by connections.
 pub(super) enum Order {
-    /// A client is there. `agent` is the name by which it called.
-    Join { connection: u64, agent: String, outbox: Outbox },
+    /// A client is there. `agent` is the name by which it called; `observes`: it is also told what happens around the
+    /// answer.
+    Join { connection: u64, agent: String, outbox: Outbox, observes: bool },
     /// Somebody watches. `after` is the id of the last event that they have seen.
     Inspect { connection: u64, after: Option<String>, outbox: Outbox },
     /// It says something.
     Frame { connection: u64, frame: ClientFrame },
+    /// A client says what people have decided, and wants to hear whether the conversation goes on with that. It is sent
+    /// what follows as all others are, and has nothing to acknowledge.
+    Decide { decisions: Vec<Decision>, goes_on: oneshot::Sender<bool> },
     /// It is gone.
     Leave { connection: u64 },
     /// Somebody who is not connected has a request answered. Nothing is returned if the server stops.
@@ -64,6 +69,8 @@ pub(super) struct Hub {
     limits: Limits,
     connections: HashMap<u64, Outbox>,
     feed: Feed,
+    /// Those that are told what happens around the answer.
+    observers: HashSet<u64>,
     /// Turns that show nothing yet, those that were asked for first in front.
     requests: Vec<Request>,
     stream: Option<Stream>,
@@ -75,6 +82,8 @@ pub(super) struct Hub {
     excluded: HashSet<u64>,
     /// Who has answered a call so that the conversation goes on.
     answerer: Option<u64>,
+    /// A turn runs or waits of which nothing has been told yet.
+    untold: bool,
     /// The turn that is taken up.
     recovering: Option<String>,
     /// Turns whose conversation was cleared while they ran.
@@ -87,6 +96,7 @@ pub(super) struct Hub {
 impl Hub {
     pub(super) fn new(session: Session, limits: Limits, metrics: Arc<Metrics>) -> Self {
         let events = session.watch();
+        let untold = session.is_busy();
         // It is watched as any other turn.
         if let Some(stream) = session.recovery() {
             stream.detach();
@@ -97,12 +107,14 @@ impl Hub {
             limits,
             connections: HashMap::new(),
             feed: Feed::new(),
+            observers: HashSet::new(),
             requests: Vec::new(),
             stream: None,
             last: None,
             waiting: HashSet::new(),
             excluded: HashSet::new(),
             answerer: None,
+            untold,
             recovering: None,
             cleared: HashSet::new(),
             state: None,
@@ -155,12 +167,18 @@ impl Hub {
             | Order::Frame { frame: ClientFrame::Chat { .. }, .. }
             | Order::Turn { .. }
                 if stopping => {}
-            Order::Join { connection, agent, outbox } => {
+            Order::Join { connection, agent, outbox, observes } => {
                 self.connections.insert(connection, outbox);
+                if observes {
+                    self.observers.insert(connection);
+                }
                 self.greet(connection, &agent).await;
             }
             Order::Inspect { connection, after, outbox } => {
                 self.feed.join(connection, after.as_deref(), outbox);
+            }
+            Order::Decide { decisions, goes_on } => {
+                let _ = goes_on.send(self.decide(decisions).await);
             }
             Order::Leave { connection } => self.leave(connection),
             Order::Frame { connection, frame } => self.frame(connection, frame).await,
@@ -200,6 +218,7 @@ impl Hub {
     fn leave(&mut self, connection: u64) {
         self.feed.leave(connection);
         self.connections.remove(&connection);
+        self.observers.remove(&connection);
         self.waiting.remove(&connection);
         self.excluded.remove(&connection);
     }
@@ -211,6 +230,7 @@ impl Hub {
         self.events = self.session.watch();
         self.feed = Feed::new();
         self.connections.clear();
+        self.observers.clear();
         self.waiting.clear();
         self.excluded.clear();
         self.requests.clear();

@@ -50,7 +50,7 @@ impl Hub {
         } else if let Some(request) = self.requests.first() {
             self.waiting.insert(connection);
             frames::pending((!request.automatic).then_some(&*request.id), probe)
-        } else if self.goes_on().await {
+        } else if self.untold || self.goes_on().await {
             self.waiting.insert(connection);
             frames::pending(None, probe)
         } else if let Some(failed) = self.last.as_ref().filter(|last| last.error.is_some()) {

@@ -1,6 +1,8 @@
 //! What happens in turns, told to clients.
 
-use super::Hub;
+use serde_json::json;
+
+use super::{Hub, text};
 use crate::agent::{ChatEvent, SessionEvent, TranscriptEvent, TurnEvent};
 use crate::server::chunks;
 use crate::server::frames;
@@ -11,6 +13,9 @@ impl Hub {
     pub(super) async fn event(&mut self, event: SessionEvent) {
         self.tally.count(&event);
         self.feed.note(&event);
+        if matches!(event, SessionEvent::TurnStarted { .. } | SessionEvent::TurnEnded { .. }) {
+            self.untold = false;
+        }
         match event {
             SessionEvent::TurnStarted { request_id, trigger, continuation } => {
                 if !self.requests.iter().any(|request| request.id == request_id) {
@@ -23,11 +28,11 @@ impl Hub {
                 TurnEvent::Chunk(chunk) => self.chunk(&request_id, &chunk),
                 TurnEvent::Transcript(event) => self.transcript(Some(&request_id), event).await,
                 TurnEvent::Chat(event) => self.chat(event).await,
-                TurnEvent::HookCall(_)
+                event @ (TurnEvent::HookCall(_)
                 | TurnEvent::ConfigChange(_)
                 | TurnEvent::ToolCost(_)
                 | TurnEvent::Health(_)
-                | TurnEvent::Retry(_) => {}
+                | TurnEvent::Retry(_)) => self.observed(&request_id, &event),
             },
             SessionEvent::TurnEnded { request_id, status: TurnStatus::Skipped, .. } => {
                 self.skipped(&request_id).await;
@@ -114,6 +119,15 @@ impl Hub {
         if let Some(chunk) = chunks::ui(chunk, stream.request.continuation) {
             let frame = stream.push(&chunk);
             self.tell_live(&frame);
+        }
+    }
+
+    /// Not kept: who comes later does not learn of it.
+    fn observed(&mut self, request_id: &str, event: &TurnEvent) {
+        if let Some(chunk) = chunks::observed(event) {
+            let body = chunk.to_string();
+            let frame = frames::response(json!({"id": request_id, "body": body, "done": false}));
+            self.send(self.observers.clone(), &text(&frame));
         }
     }
 
