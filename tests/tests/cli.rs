@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use lathe::extensions::Limits;
 use lathe_tests::binary::{Folder, Ran, ran};
 use lathe_tests::guests::root;
 use serde_json::{Value, json};
@@ -255,6 +256,7 @@ fn extensions_are_listed_as_json() {
                 "hooks": ["beforeTurn"],
                 "tools": [],
                 "permissions": {"asked": {}, "granted": {}},
+                "limits": Limits::default(),
                 "health": "ready",
                 "strikes": 0,
                 "quarantines": 0,

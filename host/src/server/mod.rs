@@ -1,8 +1,8 @@
 //! An agent for clients: Think's frames over WebSocket (`think.md` §6), and the AI SDK's stream over SSE.
 //!
-//! May use `agent`, and `turn` for what messages and chunks are. Each session that somebody is connected to has a hub, a
-//! task that alone speaks to its connections; so nothing that comes from the wire reaches another session, and frames have
-//! one order.
+//! May use `agent`, `turn` for what messages and chunks are, and `logs` for the lines of extensions' logs. Each session that
+//! somebody is connected to has a hub, a task that alone speaks to its connections; so nothing that comes from the wire
+//! reaches another session, and frames have one order.
 
 mod access;
 mod chunks;
