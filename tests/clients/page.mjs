@@ -136,6 +136,20 @@ await test("an earlier turn is shown again by its message", async () => {
   await page.locator("#newest").click();
 });
 
+await test("sessions are begun, filtered and opened again", async () => {
+  const first = await page.locator("#session-name").textContent();
+  await page.locator("#new-session").click();
+  await page.locator("#no-turn").waitFor();
+  assert.equal(await page.locator(".message").count(), 0);
+  assert.notEqual(await page.locator("#session-name").textContent(), first);
+  await page.locator("#filter").fill(first);
+  assert.deepEqual(await page.locator(".session .name").allTextContents(), [first]);
+  await page.locator(".session").click();
+  await page.locator(".message").nth(5).waitFor();
+  assert.ok(page.url().endsWith(`#/s/${first}`));
+  await page.locator("#timeline .event").first().waitFor();
+});
+
 await test("everything works by keyboard", async () => {
   const own = await open(`${url}/#/s/${session()}`);
   await status(own, "Ready");

@@ -22,6 +22,7 @@ const sets = (field, value) => ({ changes: [{ field, value }] });
 
 test("the last one who sets a field is the one that counts", () => {
   const { turns } = played([
+    { type: "config-change", ...sets("maxSteps", 20) },
     call("beforeTurn", "a", { changes: [{ field: "maxSteps", value: 3 }, { field: "system", value: "S" }] }),
     call("beforeTurn", "b", sets("system", "S and more")),
     call("beforeTurn", "c", sets("maxSteps", null)),
@@ -31,6 +32,7 @@ test("the last one who sets a field is the one that counts", () => {
   const found = changes(turns[0].rows);
   assert.deepEqual(found.map(({ section, field }) => [section, field]), [[0, "system"], [0, "maxSteps"], [1, "system"]]);
   assert.deepEqual(found[0].writes.map(({ extension, value }) => [extension, value]), [["a", "S"], ["b", "S and more"]]);
+  assert.deepEqual(found[1].writes.map(({ extension }) => extension), ["the host", "a", "c"]);
   assert.deepEqual(found[1].writes.at(-1), { extension: "c", hook: "beforeTurn", value: null });
 });
 
@@ -80,6 +82,14 @@ test("calls that are told late stand in their step", () => {
   assert.deepEqual(costs(turns[0].rows).map(({ extension, hooks, tools, fuel }) => [extension, hooks, tools, fuel]), [
     ["meter", 8, 0, 80], ["calc", 0, 1, 5],
   ]);
+});
+
+test("a turn that is told once more is there once", () => {
+  const turns = played([{ type: "start-step" }, call("beforeStep", "a")]);
+  turns.take({ type: "turn-started", requestId: "r", trigger: "ws-chat", continuation: false, at: 1000 });
+  turns.take({ type: "turn", requestId: "r", event: { type: "start-step" }, at: 1001 });
+  assert.equal(turns.turns.length, 1);
+  assert.deepEqual(turns.turns[0].rows.map((row) => row.kind), ["model"]);
 });
 
 test("a turn is found by its message, the latest one that wrote it", () => {

@@ -129,7 +129,43 @@ async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Re
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
     use super::*;
+    use crate::agent::Agent;
+    use crate::server::Server;
+    use crate::store::SqliteStore;
+
+    /// The status of a request to a server on this machine that is called by that name.
+    async fn status(server: Server, host: &str, path: &str) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(server.serve(listener, std::future::pending()));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        serving.abort();
+        String::from_utf8_lossy(&answer).split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_page_needs_no_token_but_a_name_that_is_meant() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(SqliteStore::open(&folder.path().join("lathe.db")).await.unwrap());
+        let open = Server::new(Agent::builder(store).build().unwrap());
+        let closed = open.clone().token("s3cret");
+        for path in ["/", "/page/app.js"] {
+            assert_eq!(status(open.clone(), "localhost", path).await, 200);
+            assert_eq!(status(open.clone(), "rebound.example", path).await, 403);
+            assert_eq!(status(closed.clone(), "lathe.example", path).await, 200);
+        }
+        assert_eq!(status(closed, "lathe.example", "/api/about").await, 401);
+    }
 
     #[test]
     fn a_file_that_is_known_is_not_sent_again() {

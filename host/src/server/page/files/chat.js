@@ -34,6 +34,8 @@ export class Chat {
     this.asked = null;
     /** The server has said that something is about to begin. */
     this.pending = false;
+    /** A stream runs whose beginning is being asked for. */
+    this.joining = false;
     this.frames = new Frames(this);
     this.connection = "connecting";
     this.socket = new Socket(this.path, {
@@ -51,7 +53,6 @@ export class Chat {
   }
 
   opened() {
-    this.connection = "ready";
     this.pending = false;
     // Connecting tells of a stream that runs; only asking tells of one that has failed.
     this.socket.send({ type: "cf_agent_stream_resume_request", probeId: crypto.randomUUID() });
@@ -62,7 +63,7 @@ export class Chat {
   get doing() {
     if (this.connection !== "ready") return this.connection;
     if (this.frames.stream) return "answering";
-    return this.asked || this.pending ? "waiting" : "ready";
+    return this.asked || this.pending || this.joining ? "waiting" : "ready";
   }
 
   get busy() {
@@ -82,7 +83,7 @@ export class Chat {
   }
 
   request(messages, trigger, about) {
-    if (this.busy) return false;
+    if (this.doing !== "ready") return false;
     const id = crypto.randomUUID();
     const init = { method: "POST", body: JSON.stringify({ messages, trigger }) };
     if (!this.socket.send({ type: "cf_agent_use_chat_request", id, init })) return false;

@@ -6,8 +6,8 @@
  */
 export function changes(rows) {
   const fields = new Map();
-  for (const row of rows.filter((other) => other.kind === "hook")) {
-    for (const { hook, extension, changes: made } of row.events) {
+  for (const row of rows.filter((other) => other.kind === "hook" || other.kind === "config-change")) {
+    for (const { hook = "built-in hooks", extension = "the host", changes: made } of row.events) {
       for (const { field, value } of made ?? []) {
         const key = `${row.section} ${field}`;
         const entry = fields.get(key) ?? { section: row.section, field, writes: [] };

@@ -27,6 +27,10 @@ export class Frames {
         return this.transcript(frame);
       case "cf_agent_message_updated":
         return this.updated(frame.message);
+      // The last of the greeting: what there is to know is known.
+      case "cf_agent_identity":
+        chat.connection = "ready";
+        return undefined;
       case "cf_agent_chat_clear":
         return chat.emptied();
       case "cf_agent_chat_recovering":
@@ -101,6 +105,7 @@ export class Frames {
     this.acknowledged = id;
     const { chat } = this;
     const { socket } = chat.socket;
+    chat.joining = true;
     try {
       // Who comes into a stream is not told what was said before it.
       if (!this.stream) {
@@ -110,6 +115,7 @@ export class Frames {
     } catch (error) {
       chat.notice = error.message;
     }
+    chat.joining = false;
     if (socket === chat.socket.socket) {
       chat.pending = true;
       chat.socket.send({ type: "cf_agent_stream_resume_ack", id });

@@ -7,6 +7,7 @@ const WORDS = {
   abort: "The turn was stopped",
   error: "The turn failed",
   retry: "The model is asked again",
+  "config-change": "Built-in hooks set",
   "extension-health": "Health",
   "user-message": "A waiting message was taken up",
   "message-updated": "A message has changed",
@@ -58,6 +59,7 @@ function words(row) {
   const event = row.events[0] ?? {};
   const kind = row.kind.startsWith("chat:recovery") ? "recovery" : row.kind.split(":").at(-1);
   const text = WORDS[row.kind] ?? row.kind.replace(/^chat:/, "").replaceAll(":", " ");
+  if (event.changes) return { kind: "host", what: [text, note(event.changes.map((change) => change.field).join(", "), "good")], cost: [] };
   const more = event.extension ? `${event.extension} is ${event.health}` : event.error;
   const cost = [event.attempt && `attempt ${event.attempt}`, event.delayMs !== undefined && `after ${ms(event.delayMs)}`, event.reason];
   return { kind, what: [event.extension ? more : text, !event.extension && more ? note(more, "bad") : null], cost };

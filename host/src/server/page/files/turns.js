@@ -21,6 +21,8 @@ export class Turns {
   take(event) {
     const id = event.requestId ?? event.event?.requestId;
     if (!id) return null;
+    // The server tells all that it remembers to a page that has lost its place: the turn comes once more, as a whole.
+    if (event.type === "turn-started") this.forget(id);
     const turn = this.turn(id, event.at);
     turn.version += 1;
     if (event.type === "turn-started") {
@@ -43,6 +45,11 @@ export class Turns {
     this.turns.push(turn);
     while (this.turns.length > KEPT) this.known.delete(this.turns.shift().id);
     return turn;
+  }
+
+  forget(id) {
+    this.turns = this.turns.filter((turn) => turn.id !== id);
+    this.known.delete(id);
   }
 
   /** The turn that wrote a message last. */
@@ -104,6 +111,7 @@ function one(turn, event, at) {
       add(turn, { kind: event.type, section: turn.steps, at, events: [event] });
       return;
     case "retry":
+    case "config-change":
     case "extension-health":
     case "user-message":
     case "message-updated":
