@@ -33,6 +33,7 @@ mod meter;
 mod network;
 mod pool;
 mod rights;
+mod seen;
 mod size;
 mod stand;
 mod state;
