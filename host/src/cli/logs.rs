@@ -13,11 +13,14 @@ use super::problem::Problem;
 use super::telemetry::Exporter;
 use crate::extensions::BACKTRACE;
 
-/// The log goes to standard error: warnings, and what `LATHE_LOG` lets through. What `exporter` takes goes there.
-pub(super) fn start(trace: bool, exporter: Option<&Exporter>) -> Result<(), Problem> {
-    let filter = filter(if trace { "warn,lathe::guest=info" } else { "warn" })?;
+/// What is to be logged: warnings, and what `LATHE_LOG` lets through.
+pub(super) fn wanted(trace: bool) -> Result<EnvFilter, Problem> {
+    filter(if trace { "warn,lathe::guest=info" } else { "warn" })
+}
+
+/// The log goes to standard error, and what `exporter` takes goes there.
+pub(super) fn start(filter: EnvFilter, exporter: Option<&Exporter>) {
     tracing_subscriber::registry().with(printed(filter)).with(exporter.map(Exporter::layer)).init();
-    Ok(())
 }
 
 /// The log of single calls: all that the guest says, and no failure, which is the command's own to tell. To standard

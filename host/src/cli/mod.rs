@@ -90,12 +90,14 @@ fn start(cli: Cli) -> Result<Done, Problem> {
         Command::Run(args) => args.trace,
         _ => false,
     };
+    // Those that call one extension set their log up once it is loaded.
+    let logged = !matches!(&cli.command, Command::Call(_) | Command::Budget(_));
+    let filter = logged.then(|| logs::wanted(trace)).transpose()?;
     let config = Config::load(cli.config.as_deref())?;
     let collector = telemetry::collector(&cli.command, &config);
     let exporter = collector.as_deref().map(telemetry::exporter).transpose()?;
-    // Those that call one extension set their log up once it is loaded.
-    if !matches!(&cli.command, Command::Call(_) | Command::Budget(_)) {
-        logs::start(trace, exporter.as_ref())?;
+    if let Some(filter) = filter {
+        logs::start(filter, exporter.as_ref());
     }
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Problem::new(format!("cannot start the async runtime: {error}")))?;

@@ -34,6 +34,7 @@ mod meter;
 mod network;
 mod pool;
 mod rights;
+mod seen;
 mod size;
 mod stand;
 mod state;
