@@ -105,7 +105,7 @@ for (const [button, state] of [
   ['Reject', 'output-denied'],
 ]) {
   test(`a call that waits for a person: ${button}`, async (t) => {
-    const { server, page, ask } = await open(t, { model: 'approval', extensions: ['gate'] })
+    const { page, ask } = await open(t, { model: 'approval', extensions: ['gate'] })
     await ask('do it')
     await shows(page, conversation, ['user: do it', 'assistant: [approval-requested]'])
     await page.click(`text=${button}`)
@@ -113,7 +113,7 @@ for (const [button, state] of [
     await shows(page, conversation, expected)
     await settled(page)
     await shows(page, conversation, expected)
-    await page.goto(`${origin}/?host=${server.host}&session=s`)
+    await page.reload()
     await shows(page, conversation, expected)
   })
 }

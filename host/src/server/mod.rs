@@ -31,6 +31,7 @@ use std::future::{Future, IntoFuture};
 use std::io;
 use std::sync::Arc;
 
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -131,6 +132,8 @@ impl Server {
         let access = self.access.on(listener.local_addr()?);
         let shared = Shared::new(hubs.clone(), self.name, access, self.limits, self.operator);
         let own = stopping.clone();
+        // A frame goes out when it is there, and not when the one before it is acknowledged.
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         let serving = axum::serve(listener, routes::routes(shared)).with_graceful_shutdown(async move {
             stop.await;
             own.cancel();

@@ -23,7 +23,7 @@ const SCRIPTS: [(&str, bool); 6] =
 /// Names all of them.
 const ALL: &str = "all";
 
-/// The script that tries the page that the server serves itself; it is given a server.
+/// The script that tries the page that the server serves itself; it is given two servers, one with a slow model.
 const PAGE: &str = "page";
 
 #[tokio::main]
@@ -60,9 +60,11 @@ async fn run() -> anyhow::Result<Counts> {
         return Ok(counts);
     }
     install::packages()?;
+    let slow = format!("scripted:{}", install::folder().join("models/slow.json").display());
     for (name, _) in scripts {
-        let served = if name == PAGE { Some(Served::start()?) } else { None };
-        counts += script::run(name, served.as_ref().map(Served::url)).await?;
+        let served = if name == PAGE { Some([Served::start("demo")?, Served::start(&slow)?]) } else { None };
+        let urls = served.iter().flatten().map(Served::url).collect::<Vec<_>>();
+        counts += script::run(name, &urls).await?;
     }
     Ok(counts)
 }

@@ -30,16 +30,14 @@ impl AddAssign for Counts {
     }
 }
 
-/// Runs it and prints its checks. `url` is of the server that it is given, if any.
-pub(crate) async fn run(name: &str, url: Option<&str>) -> anyhow::Result<Counts> {
+/// Runs it and prints its checks. `urls` are of the servers that it is given, if any.
+pub(crate) async fn run(name: &str, urls: &[&str]) -> anyhow::Result<Counts> {
     let calc = guest("calc");
     let mut node = Command::new("node");
     node.args(["--test-reporter=tap", "--test-force-exit"]).arg(format!("{name}.mjs"));
     node.current_dir(install::folder()).env("LATHE_BIN", lathe());
     node.env("LATHE_GUESTS", calc.parent().context("it is in a folder")?);
-    if let Some(url) = url {
-        node.env("LATHE_URL", url);
-    }
+    node.envs(["LATHE_URL", "LATHE_SLOW_URL"].into_iter().zip(urls));
     let mut child = node.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
     let mut lines = BufReader::new(child.stdout.take().context("it is piped")?).lines();
     let mut counts = Counts::default();

@@ -1,4 +1,4 @@
-//! The server that a script is given: the extensions that come with the host, and the model that needs no key.
+//! A server that a script is given, with the extensions that come with the host.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -14,9 +14,10 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    pub(crate) fn start() -> anyhow::Result<Self> {
+    pub(crate) fn start(model: &str) -> anyhow::Result<Self> {
         let folder = Folder::new().with(&["calc", "clock", "house-rules", "meter"]);
-        let mut command = folder.command(&["serve", "--listen", "127.0.0.1:0", "--model", "demo"]);
+        folder.write("lathe.toml", "[extension.house-rules.settings]\nrules = [\"Be brief.\"]\n");
+        let mut command = folder.command(&["serve", "--listen", "127.0.0.1:0", "--model", model]);
         let mut child = command.stderr(Stdio::piped()).spawn()?;
         let mut lines = BufReader::new(child.stderr.take().context("it is piped")?).lines();
         let said = lines.find_map(|line| line.ok()?.split_once("http://").map(|(_, rest)| rest.to_owned()));
