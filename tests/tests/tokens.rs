@@ -93,6 +93,13 @@ async fn a_server_with_a_name_has_its_tokens_for_every_path() {
     let token = Token::new("desk").agent("desk").sessions(1);
     let address = serve(&house, |server| server.name("desk").admit(token)).await.to_string();
     assert_eq!(status(&address, "GET /metrics?token=desk").await, "200");
+    for others in ["/api/sessions", "/api/extensions/calc/log"] {
+        assert_eq!(
+            status(&address, &format!("GET {others}?token=desk")).await,
+            "403",
+            "{others} tells of all sessions"
+        );
+    }
     let turn = |session: &str| format!("POST /api/sessions/{session}/turns?token=desk");
     let _open = connect(format!("ws://{address}/agents/desk/s?token=desk")).await.unwrap();
     let said = http(&address, &turn("s"), "{\"text\": \"hi\"}").await;
