@@ -4,6 +4,8 @@ pub mod built_in;
 pub mod compare;
 mod differences;
 pub mod docs;
+pub mod extensions;
+pub mod frames;
 pub mod guests;
 pub mod house;
 pub mod log;

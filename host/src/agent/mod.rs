@@ -84,9 +84,16 @@ impl Agent {
     ///
     /// If the name is not usable, or a `configure_session` hook fails.
     pub async fn session(&self, name: &str) -> Result<Session, SessionError> {
+        let session = self.asleep(name).await?;
+        session.live.resume().await?;
+        Ok(session)
+    }
+
+    /// As [`session`](Self::session), but what an earlier process has left in it waits for [`Session::wake`].
+    pub(crate) async fn asleep(&self, name: &str) -> Result<Session, SessionError> {
         Self::check_name(name)?;
         if let Some(live) = self.live(name) {
-            live.resume().await?;
+            live.claim().await?;
             return Ok(Session::new(live));
         }
         let mut config = SessionConfig { name: name.to_owned(), system: self.system.clone() };
@@ -104,7 +111,7 @@ impl Agent {
                 live
             })
         };
-        live.resume().await?;
+        live.claim().await?;
         Ok(Session::new(live))
     }
 
@@ -116,13 +123,18 @@ impl Agent {
     /// If the store fails.
     pub async fn recover(&self) -> Result<Vec<Session>, SessionError> {
         let mut sessions = Vec::new();
-        for name in self.setup.store.interrupted().await? {
+        for name in self.interrupted().await? {
             match self.session(&name).await {
                 Ok(session) => sessions.push(session),
                 Err(error) => tracing::error!("an interrupted session is left alone: {error}"),
             }
         }
         Ok(sessions)
+    }
+
+    /// The sessions that [`recover`](Self::recover) opens.
+    pub(crate) async fn interrupted(&self) -> Result<Vec<String>, SessionError> {
+        Ok(self.setup.store.interrupted().await?)
     }
 
     /// The extensions that the next turn to begin works with, in the order in which they are called.

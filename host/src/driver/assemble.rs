@@ -64,6 +64,9 @@ impl TurnDriver {
         }
         truncate_older(&mut history);
         let mut messages: Vec<ModelMessage> = history.iter().flat_map(UiMessage::to_model).collect();
+        if messages.is_empty() {
+            return Outcome::Failed("there is nothing to answer: the conversation is empty".into());
+        }
         if self.input.merge {
             merge_last_user_messages(&mut messages);
         }
@@ -96,11 +99,12 @@ impl TurnDriver {
 
     /// What the journal says of the turn.
     pub(super) fn record(&self) -> TurnRecord {
-        let TurnInput { start, root_request_id, parent, merge, client_tools, base_parts, ran, .. } =
+        let TurnInput { start, root_request_id, message_ids, parent, merge, client_tools, base_parts, ran, .. } =
             &self.input;
         let mut record = TurnRecord {
             start: start.clone(),
             root_request_id: root_request_id.clone(),
+            message_ids: message_ids.clone(),
             parent: parent.clone(),
             merge: *merge,
             client_tools: client_tools.clone(),

@@ -68,6 +68,8 @@ pub enum SessionEvent {
         trigger: Trigger,
         /// True if it goes on without a new user message.
         continuation: bool,
+        /// The user's messages of the client's request that it answers; none if no client has asked.
+        message_ids: Vec<String>,
     },
     /// Something of a turn.
     Turn {

@@ -53,7 +53,7 @@ impl Hubs {
         agent: &str,
         outbox: Outbox,
     ) -> Result<Option<Seat>, SessionError> {
-        let orders = self.open(self.agent.session(session).await?);
+        let orders = self.open(self.agent.asleep(session).await?);
         let connection = self.connections.fetch_add(1, Ordering::Relaxed);
         let join = Order::Join { connection, agent: agent.to_owned(), outbox };
         Ok(orders.send(join).await.is_ok().then_some(Seat { connection, orders }))
@@ -71,6 +71,12 @@ impl Hubs {
         let task = tokio::spawn(Hub::new(session, self.limits).run(receiver, self.stop.clone()));
         hubs.insert(name, Running { orders: orders.clone(), task });
         orders
+    }
+
+    /// Has taken up what an earlier process has left of a session, with its hub there to tell of it.
+    pub(super) async fn wake(&self, session: Session) {
+        // A hub that is gone has taken it up.
+        let _ = self.open(session).send(Order::Wake).await;
     }
 
     /// Waits for the hubs to end, as they do once the server stops.

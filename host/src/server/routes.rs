@@ -101,11 +101,14 @@ async fn get_messages(
     if !shared.knows(&agent) {
         return nothing();
     }
-    let stored = match shared.hubs.agent.session(&session).await {
-        Ok(session) => session.messages().await,
+    let session = match shared.hubs.agent.asleep(&session).await {
+        Ok(session) => session,
         Err(error) => return failed(&error),
     };
-    match stored {
+    if session.sleeps() {
+        shared.hubs.wake(session.clone()).await;
+    }
+    match session.messages().await {
         Ok(stored) => {
             let json = [(header::CONTENT_TYPE, "application/json")];
             (json, messages::messages(&stored).to_string()).into_response()

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
-use super::frames::{ClientFrame, Init};
+use super::frames::{ClientFrame, Init, Unasked};
 use super::hub::Order;
 use super::hubs::Seat;
 use super::outbox::{Frames, outbox};
@@ -40,9 +40,11 @@ pub(super) async fn chat(State(shared): State<Shared>, body: Bytes) -> Response 
     body.remove("messageId");
     let init = Init::post(Json::Object(body).to_string());
     match init.asked() {
-        Some(Ok(_)) => {}
-        Some(Err(error)) => return (StatusCode::BAD_REQUEST, error).into_response(),
-        None => return (StatusCode::BAD_REQUEST, "the body is to have `messages`, a list").into_response(),
+        Ok(_) => {}
+        Err(Unasked::Wrong(error) | Unasked::Unreadable(error)) => {
+            return (StatusCode::BAD_REQUEST, error).into_response();
+        }
+        Err(Unasked::Nothing) => return (StatusCode::BAD_REQUEST, "the body is to have `messages`, a list").into_response(),
     }
     let mut listener = match listen(&shared, &session).await {
         Ok(listener) => listener,
@@ -66,7 +68,7 @@ pub(super) async fn resume(State(shared): State<Shared>, Path(session): Path<Str
             Some("cf_agent_stream_resuming") => {
                 let id = frame["id"].as_str().unwrap_or_default().to_owned();
                 listener.request = Some(id.clone());
-                listener.order(ClientFrame::ResumeAck { id }).await;
+                listener.order(ClientFrame::ResumeAck { id: Some(id) }).await;
                 return listener.stream();
             }
             _ => break,

@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
+use super::chunks;
 use super::frames::response;
-use crate::turn::{Json, TurnStatus};
+use crate::store::Unfinished;
+use crate::turn::{Chunk, Json, TurnStatus};
 
 /// A turn that was asked for, or has begun, and has shown nothing yet.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +13,8 @@ pub(super) struct Request {
     pub(super) id: String,
     /// Who has asked; none if nobody did who is connected here.
     pub(super) asker: Option<u64>,
+    /// A client has asked, in this process.
+    pub(super) asked: bool,
     /// The user's messages that it answers.
     pub(super) message_ids: Vec<String>,
     /// It goes on from an answer: its frames say so.
@@ -31,11 +35,52 @@ pub(super) struct Stream {
     bodies: Vec<String>,
     /// What it failed with.
     pub(super) error: Option<String>,
+    /// An earlier process has shown it.
+    pub(super) orphan: bool,
+    /// It is cut off, and what becomes of its turn is not decided.
+    pub(super) interrupted: bool,
+    /// How it has ended, if that was not as it should.
+    outcome: Option<&'static str>,
 }
 
 impl Stream {
     pub(super) fn new(request: Request) -> Self {
         Self { request, ..Self::default() }
+    }
+
+    /// One that is known for its failure alone.
+    pub(super) fn failing(request: Request, error: String) -> Self {
+        Self { error: Some(error), ..Self::new(request) }
+    }
+
+    /// What an earlier process has shown of a turn; none if that is nothing.
+    pub(super) fn left(turn: &Unfinished) -> Option<Self> {
+        if turn.chunks.is_empty() {
+            return None;
+        }
+        let start = &turn.record.start;
+        let request = Request {
+            id: start.request_id.clone(),
+            message_ids: turn.record.message_ids.clone(),
+            continuation: start.continuation,
+            ..Request::default()
+        };
+        let mut stream = Self { orphan: true, ..Self::new(request) };
+        // What comes after the last word or call says nothing.
+        let told = turn.chunks.iter().rposition(|chunk| {
+            matches!(
+                chunk,
+                Chunk::TextDelta { .. }
+                    | Chunk::ReasoningDelta { .. }
+                    | Chunk::ToolCall { .. }
+                    | Chunk::ToolResult { .. }
+                    | Chunk::ToolError { .. }
+            )
+        });
+        for chunk in turn.chunks.iter().take(told.map_or(0, |place| place + 1)) {
+            stream.bodies.extend(chunks::ui(chunk, start.continuation).map(|chunk| chunk.to_string()));
+        }
+        Some(stream)
     }
 
     pub(super) fn id(&self) -> &str {
@@ -58,6 +103,10 @@ impl Stream {
         }))
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.bodies.is_empty()
+    }
+
     /// All that it has shown.
     pub(super) fn replay(&self) -> impl Iterator<Item = Json> {
         (0..self.bodies.len()).map(|seq| self.chunk(seq, true))
@@ -68,24 +117,44 @@ impl Stream {
         self.frame(json!({"body": "", "done": false, "replay": true, "replayComplete": true}))
     }
 
-    /// It has ended before somebody asked for it.
+    /// There is no more of it than was replayed.
+    pub(super) fn ended(&self) -> Json {
+        let (ids, outcome) = (self.message_ids(), self.outcome);
+        self.frame(json!({"body": "", "done": true, "replay": true, "messageIds": ids, "outcome": outcome}))
+    }
+
+    /// It has ended before somebody asked for it; the conversation has what it has shown.
     pub(super) fn over(&self) -> Json {
-        self.frame(json!({"body": "", "done": true, "replay": true, "messageIds": self.message_ids()}))
+        response(json!({
+            "id": self.id(),
+            "body": "",
+            "done": true,
+            "replay": true,
+            "messageIds": self.message_ids(),
+            "outcome": self.outcome,
+        }))
     }
 
     pub(super) fn failed(&self, error: &str, done: bool) -> Json {
         self.frame(json!({"body": error, "done": done, "error": true, "messageIds": self.message_ids()}))
     }
 
+    /// Its turn is given up, now or when somebody asks for it: the client does not go on in any message.
+    pub(super) fn given_up(&self, error: &str) -> Json {
+        let (id, ids) = (self.id(), self.message_ids());
+        response(json!({"id": id, "body": error, "done": true, "error": true, "messageIds": ids}))
+    }
+
     pub(super) fn done(&self, status: TurnStatus) -> Json {
-        let outcome = match status {
-            TurnStatus::Completed => "completed",
-            TurnStatus::Error => "error",
-            TurnStatus::Aborted => "aborted",
-            TurnStatus::Interrupted => "recovering",
-            TurnStatus::Skipped => "skipped",
-        };
+        let outcome = outcome(status);
         self.frame(json!({"body": "", "done": true, "outcome": outcome, "messageIds": self.message_ids()}))
+    }
+
+    /// Ends it.
+    pub(super) fn close(&mut self, status: TurnStatus) {
+        self.orphan = false;
+        self.interrupted = false;
+        self.outcome = (status != TurnStatus::Completed && status != TurnStatus::Error).then(|| outcome(status));
     }
 
     /// What it has shown is not needed any more.
@@ -93,8 +162,8 @@ impl Stream {
         self.bodies = Vec::new();
     }
 
-    fn message_ids(&self) -> Option<&[String]> {
-        (!self.request.continuation).then_some(&self.request.message_ids)
+    pub(super) fn message_ids(&self) -> Option<&[String]> {
+        Some(&*self.request.message_ids).filter(|ids| !ids.is_empty())
     }
 
     fn frame(&self, mut fields: Json) -> Json {
@@ -103,5 +172,15 @@ impl Stream {
             fields["continuation"] = json!(true);
         }
         response(fields)
+    }
+}
+
+fn outcome(status: TurnStatus) -> &'static str {
+    match status {
+        TurnStatus::Completed => "completed",
+        TurnStatus::Error => "error",
+        TurnStatus::Aborted => "aborted",
+        TurnStatus::Interrupted => "recovering",
+        TurnStatus::Skipped => "skipped",
     }
 }

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::Hub;
 use crate::agent::ChatRequest;
-use crate::server::frames::{self, Asked, Init};
+use crate::server::frames::{self, Asked, ClientTool, Init, Unasked};
 use crate::server::stream::{Request, Stream};
-use crate::turn::{Json, ToolError, ToolState, Trigger, UiMessage, UiRole};
+use crate::turn::{Json, ToolDefinition, ToolError, Trigger};
 
 /// Where messages come from that a client sends, by Think's name for it.
 const CHANNEL: &str = "web";
@@ -23,19 +23,18 @@ impl Hub {
         if running || self.requests.iter().any(|request| request.id == id) {
             return;
         }
-        let mut request = Request { id, asker: Some(from), ..Request::default() };
+        let mut request = Request { id, asker: Some(from), asked: true, ..Request::default() };
         let asked = match init.asked() {
-            None => return,
-            Some(Err(error)) => return self.refuse(from, request, &error),
-            Some(Ok(asked)) => asked,
+            Ok(asked) => asked,
+            Err(Unasked::Nothing) => return,
+            Err(Unasked::Unreadable(error)) => return self.session.refused(&request.id, &error),
+            Err(Unasked::Wrong(error)) => return self.refuse(from, request, &error),
         };
         if self.requests.len() >= self.limits.requests {
             return self.refuse(from, request, "too many requests of this session wait for their turn");
         }
         let Asked { messages, regenerate, client_tools, body } = asked;
-        request.message_ids = last_of_user(&messages);
-        self.forget_failure();
-        self.requests.push(request.clone());
+        self.forget_failure().await;
         let asked = ChatRequest {
             request_id: Some(request.id.clone()),
             messages,
@@ -45,6 +44,8 @@ impl Hub {
             channel: Some(CHANNEL.into()),
             regenerate,
         };
+        request.message_ids = asked.message_ids();
+        self.requests.push(request.clone());
         match self.session.send(asked).await {
             Ok(turn) => turn.detach(),
             Err(error) => {
@@ -69,6 +70,11 @@ impl Hub {
         self.session.stop();
         let turns = self.stream.iter().map(|stream| &stream.request).chain(&self.requests);
         self.cleared.extend(turns.map(|request| request.id.clone()));
+        let awaiting = self.answers.take().map(|answers| answers.awaiting).into_iter().flatten();
+        for connection in awaiting.chain(std::mem::take(&mut self.waiting)) {
+            self.tell(connection, &frames::resume_none(None, None));
+        }
+        self.excluded.clear();
         if !self.session.wait_until_stable(CLEARED).await {
             tracing::warn!(
                 session = self.session.name(),
@@ -79,9 +85,19 @@ impl Hub {
             tracing::error!(session = self.session.name(), "the conversation cannot be cleared: {error}");
             return;
         }
-        self.last = None;
-        self.answerer = None;
+        self.closed.clear();
+        self.forget_failure().await;
         self.tell_others(from, &frames::clear());
+    }
+
+    /// Takes the tools that a client brings with an answer.
+    pub(super) async fn take_tools(&self, tools: Option<Vec<ClientTool>>) {
+        let tools: Vec<ToolDefinition> = tools.into_iter().flatten().map(frames::definition).collect();
+        if !tools.is_empty()
+            && let Err(error) = self.session.set_client_tools(tools).await
+        {
+            tracing::error!(session = self.session.name(), "a client's tools cannot be stored: {error}");
+        }
     }
 
     /// Takes the result of a call that a client has run; the text of an error if it failed, or none.
@@ -93,7 +109,7 @@ impl Hub {
         go_on: bool,
     ) {
         let result = result.map_err(|text| {
-            ToolError::failed(text.unwrap_or_else(|| "The client could not run the tool.".into()))
+            ToolError::failed(text.unwrap_or_else(|| "Tool execution denied by user".into()))
         });
         let taken = self.session.tool_result(tool_call_id, result, go_on).await;
         self.answered(from, go_on, taken);
@@ -112,41 +128,29 @@ impl Hub {
     }
 
     fn answered(&mut self, from: u64, go_on: bool, taken: Result<(), crate::agent::AnswerError>) {
-        match taken {
-            Ok(()) if go_on => self.answerer = Some(from),
-            Ok(()) => {}
-            Err(error) => tracing::debug!(session = self.session.name(), "{error}"),
+        if let Err(error) = taken {
+            tracing::debug!(session = self.session.name(), "{error}");
+        }
+        // Also where nobody has asked for that answer: the conversation goes on all the same.
+        if go_on {
+            let answers = self.answers.get_or_insert_default();
+            answers.owner = Some(from);
+            answers.awaiting.insert(from);
         }
     }
 
-    /// A call of a method. There is but one, Think's list of what a person is to decide.
-    pub(super) async fn call(&mut self, from: u64, id: &str, method: &str) {
+    /// A call of a method. There are those alone that a person who approves needs.
+    pub(super) fn call(&mut self, from: u64, id: &str, method: &str, args: &[Json]) {
         let frame = match method {
-            "pendingApprovals" => frames::result(id, &pending(&self.stored().await)),
+            // Of actions and of code that pauses, which this host has not; tools that need approval are in the messages.
+            "pendingApprovals" | "pendingExecutions" => frames::result(id, &json!([])),
+            "approveExecution" | "rejectExecution" => {
+                let error = "nothing of that name waits for a decision";
+                let result = json!({"status": "error", "executionId": args.first(), "error": error});
+                frames::result(id, &result)
+            }
             _ => frames::failure(id, &format!("there is no method \"{method}\"")),
         };
         self.tell(from, &frame);
     }
-}
-
-/// The user's messages at the end.
-fn last_of_user(messages: &[UiMessage]) -> Vec<String> {
-    let user = messages.iter().rev().take_while(|message| message.role == UiRole::User);
-    let mut ids: Vec<String> = user.map(|message| message.id.clone()).collect();
-    ids.reverse();
-    ids
-}
-
-/// The calls that wait for a person's approval.
-fn pending(messages: &[UiMessage]) -> Json {
-    let tools = messages.iter().flat_map(UiMessage::tools);
-    let waiting = tools.filter(|tool| tool.state == ToolState::ApprovalRequested).map(|tool| {
-        json!({
-            "approvalId": tool.approval.as_ref().map(|approval| &approval.id),
-            "toolCallId": tool.tool_call_id,
-            "toolName": tool.tool_name,
-            "input": tool.input,
-        })
-    });
-    waiting.collect()
 }

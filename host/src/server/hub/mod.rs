@@ -5,8 +5,9 @@ mod resume;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod wake;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::broadcast::error::RecvError;
@@ -24,6 +25,13 @@ use crate::turn::Json;
 /// How long a session without a connection and without a turn is kept, for who comes back: 5 minutes.
 const IDLE: Duration = Duration::from_mins(5);
 
+/// How long clients wait at most until it is decided what becomes of a turn that an earlier process has left: 10 s.
+const HELD: Duration = Duration::from_secs(10);
+
+/// What is noted of a session for the next process: what clients share, and what the last turn has failed with.
+const STATE: &str = "client-state";
+const FAILURE: &str = "failure";
+
 /// What a hub is told by connections.
 pub(super) enum Order {
     /// A client is there. `agent` is the name by which it called.
@@ -32,6 +40,8 @@ pub(super) enum Order {
     Frame { connection: u64, frame: ClientFrame },
     /// It is gone.
     Leave { connection: u64 },
+    /// What an earlier process has left is to be taken up, though nobody is there.
+    Wake,
 }
 
 pub(super) struct Hub {
@@ -42,29 +52,46 @@ pub(super) struct Hub {
     /// Turns that show nothing yet, those that were asked for first in front.
     requests: Vec<Request>,
     stream: Option<Stream>,
-    /// The stream before it.
-    last: Option<Stream>,
+    /// Streams that have ended, the last one at the back.
+    closed: VecDeque<Stream>,
+    /// What the last turn has failed with.
+    failure: Option<Stream>,
     /// Connections that wait for a stream to begin.
     waiting: HashSet<u64>,
     /// Connections that were told of a stream and have not said that they want it.
     excluded: HashSet<u64>,
-    /// Who has answered a call so that the conversation goes on.
-    answerer: Option<u64>,
+    /// Calls were answered so that the conversation goes on.
+    answers: Option<Answers>,
     /// The turn that is taken up.
     recovering: Option<String>,
+    /// Turns that have ended, until their session says so too.
+    finished: HashSet<String>,
     /// Turns whose conversation was cleared while they ran.
     cleared: HashSet<String>,
     /// What clients share.
     state: Option<Json>,
+    /// A turn is given up, and its end comes.
+    exhausted: bool,
+    /// The turn that an earlier process has left without having shown anything.
+    left: Option<Request>,
+    /// What an earlier process has left is taken up.
+    awake: bool,
+    /// Clients wait until it is decided what becomes of that.
+    held: bool,
+}
+
+/// Who has had the conversation go on by itself.
+#[derive(Default)]
+struct Answers {
+    /// Who has answered last, as long as they are there.
+    owner: Option<u64>,
+    /// Who is told when it does.
+    awaiting: HashSet<u64>,
 }
 
 impl Hub {
     pub(super) fn new(session: Session, limits: Limits) -> Self {
         let events = session.watch();
-        // It is watched as any other turn.
-        if let Some(stream) = session.recovery() {
-            stream.detach();
-        }
         Self {
             session,
             events,
@@ -72,19 +99,27 @@ impl Hub {
             connections: HashMap::new(),
             requests: Vec::new(),
             stream: None,
-            last: None,
+            closed: VecDeque::new(),
+            failure: None,
             waiting: HashSet::new(),
             excluded: HashSet::new(),
-            answerer: None,
+            answers: None,
             recovering: None,
+            finished: HashSet::new(),
             cleared: HashSet::new(),
             state: None,
+            exhausted: false,
+            left: None,
+            awake: false,
+            held: false,
         }
     }
 
     /// Works until nobody has wanted anything for a while, or the server stops and the turns are over.
     pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>, stop: CancellationToken) {
+        self.remember().await;
         let mut until = Instant::now() + IDLE;
+        let held = Instant::now() + HELD;
         let mut stopping = false;
         loop {
             let busy = self.session.is_busy();
@@ -111,12 +146,18 @@ impl Hub {
                     Err(RecvError::Lagged(_)) => self.lagged(),
                     Err(RecvError::Closed) => return,
                 },
-                order = orders.recv() => match order {
+                () = tokio::time::sleep_until(held), if self.holds() => self.held = false,
+                order = orders.recv(), if !self.holds() => match order {
                     Some(order) => self.order(order, stopping).await,
                     None => return,
                 },
             }
         }
+    }
+
+    /// Whether clients wait.
+    fn holds(&self) -> bool {
+        self.awake && self.held
     }
 
     async fn order(&mut self, order: Order, stopping: bool) {
@@ -126,7 +167,10 @@ impl Hub {
             Order::Join { connection, agent, outbox } => {
                 self.connections.insert(connection, outbox);
                 self.greet(connection, &agent).await;
+                // Not before: it sees what becomes of a turn that it has seen before.
+                self.wake().await;
             }
+            Order::Wake => self.wake().await,
             Order::Leave { connection } => self.leave(connection),
             Order::Frame { connection, frame } => self.frame(connection, frame).await,
         }
@@ -137,7 +181,15 @@ impl Hub {
             ClientFrame::Chat { id, init } => self.ask(from, id, &init).await,
             ClientFrame::Cancel { id } => drop(self.session.cancel(&id)),
             ClientFrame::Clear {} => self.clear(from).await,
-            ClientFrame::ToolResult { tool_call_id, output, state, error_text, auto_continue } => {
+            ClientFrame::ToolResult {
+                tool_call_id,
+                output,
+                state,
+                error_text,
+                auto_continue,
+                client_tools,
+            } => {
+                self.take_tools(client_tools).await;
                 let failed = state.is_some_and(|state| state == "output-error");
                 let result = if failed { Err(error_text) } else { Ok(output) };
                 self.tool_result(from, &tool_call_id, result, auto_continue).await;
@@ -145,11 +197,12 @@ impl Hub {
             ClientFrame::ToolApproval { tool_call_id, approved, reason, auto_continue } => {
                 self.approval(from, &tool_call_id, approved, reason, auto_continue).await;
             }
-            ClientFrame::ResumeRequest { probe_id } => self.probe(from, probe_id.as_deref()).await,
-            ClientFrame::ResumeAck { id } => self.acknowledge(from, &id),
-            ClientFrame::Rpc { id, method } => self.call(from, &id, &method).await,
+            ClientFrame::ResumeRequest { probe_id } => self.probe(from, probe_id.as_deref()),
+            ClientFrame::ResumeAck { id } => self.acknowledge(from, id.as_deref()).await,
+            ClientFrame::Rpc { id, method, args } => self.call(from, &id, &method, &args),
             ClientFrame::State { state } => {
                 self.tell_others(from, &frames::state(&state));
+                self.note(STATE, Some(&state)).await;
                 self.state = Some(state);
             }
         }
@@ -159,6 +212,9 @@ impl Hub {
         self.connections.remove(&connection);
         self.waiting.remove(&connection);
         self.excluded.remove(&connection);
+        if let Some(answers) = &mut self.answers {
+            answers.leave(connection);
+        }
     }
 
     /// Events are lost: what clients have seen has a hole. They come back and are told all anew.
@@ -169,7 +225,7 @@ impl Hub {
         self.excluded.clear();
         self.requests.clear();
         self.stream = None;
-        self.last = None;
+        self.answers = None;
     }
 
     fn tell(&mut self, connection: u64, frame: &Json) {

@@ -19,7 +19,7 @@ async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
         assert!(frames.next().await.unwrap().contains(greeting));
     }
     tokio::time::sleep(IDLE * 3).await;
-    let frame = ClientFrame::Rpc { id: "c".into(), method: "none".into() };
+    let frame = ClientFrame::Rpc { id: "c".into(), method: "none".into(), args: Vec::new() };
     orders.send(Order::Frame { connection: 1, frame }).await.unwrap();
     assert!(
         frames.next().await.unwrap().contains("\"success\":false"),
