@@ -360,6 +360,7 @@ impl Live {
                 status: ended.end.status,
                 duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
                 error: ended.end.error.clone(),
+                stage: ended.end.stage,
             });
             let Some((cause, _)) = &ended.interrupted else {
                 if let Some(recovery) = recovery {

@@ -31,6 +31,7 @@ pub use builder::{AgentBuilder, MAX_STEPS};
 pub use concurrency::Concurrency;
 pub use error::{AnswerError, BuildError, EntryError, SessionError};
 pub use request::ChatRequest;
+pub(crate) use session::Left;
 pub use session::Session;
 pub use stream::{Skipped, TurnResult, TurnStream};
 pub use submissions::{Receipt, SubmitError, SubmitOptions};

@@ -9,6 +9,7 @@ use super::reconcile::reconcile;
 use super::stream::{Skipped, TurnResult, TurnStream};
 use super::{AnswerError, ChatRequest, EntryError, SessionError, SessionEvent};
 use crate::driver::{Arrival, ClientAnswer};
+use crate::recovery::Incident;
 use crate::store::{Incoming, LastRequest, Received, Store, Unfinished};
 use crate::turn::{Json, ToolDefinition, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
 
@@ -21,6 +22,15 @@ use crate::turn::{Json, ToolDefinition, ToolError, ToolOutput, Trigger, UiMessag
 #[derive(Clone)]
 pub struct Session {
     pub(super) live: Arc<Live>,
+}
+
+/// A turn that an earlier process has left.
+pub(crate) struct Left {
+    pub(crate) turn: Unfinished,
+    /// Whether it had been interrupted before.
+    pub(crate) interrupted: bool,
+    /// Whether it is time for the next attempt, if one was decided on.
+    pub(crate) due: Option<bool>,
 }
 
 impl Session {
@@ -352,14 +362,16 @@ impl Session {
         Ok(self.store().set_noted(self.name(), key, text).await?)
     }
 
-    /// The turns that an earlier process has left, unless they are taken up; and of each whether it had been interrupted
-    /// before.
-    pub(crate) async fn left(&self) -> Result<Vec<(Unfinished, bool)>, SessionError> {
+    /// The turns that an earlier process has left, unless they are taken up.
+    pub(crate) async fn left(&self) -> Result<Vec<Left>, SessionError> {
         let left = self.live.left.lock().clone();
         let mut turns = Vec::new();
         for turn in left {
-            let (incident, _) = self.store().incident(self.name(), &turn.record.root_request_id).await?;
-            turns.push((turn, incident.is_some()));
+            let (incident, now) = self.store().incident(self.name(), &turn.record.root_request_id).await?;
+            let incident: Option<Incident> = incident.and_then(|incident| serde_json::from_str(&incident).ok());
+            let waiting = incident.as_ref().and_then(|incident| incident.waiting);
+            let due = waiting.map(|waiting| waiting.left_ms(now) == 0);
+            turns.push(Left { turn, interrupted: incident.is_some(), due });
         }
         Ok(turns)
     }

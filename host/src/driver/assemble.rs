@@ -20,6 +20,7 @@ impl TurnDriver {
             Arrival::Stored(messages) => (messages, Vec::new()),
             Arrival::Now(messages) => (messages.clone(), messages),
         };
+        let arrived = to_store.clone();
         // The store works in order: what is read is what is there once the turn is noted.
         let begin = JournalChange::Begin(Box::new(self.record()));
         let session = &self.conversation.name;
@@ -36,6 +37,9 @@ impl TurnDriver {
             return Outcome::NotStored(error.to_string());
         }
         self.persisted = true;
+        if !arrived.is_empty() {
+            self.events.send(TurnEvent::Transcript(TranscriptEvent::Arrived { messages: arrived }));
+        }
         let mut history = match history {
             Ok(history) => history,
             Err(error) => return Outcome::Failed(error.to_string()),

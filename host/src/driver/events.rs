@@ -49,6 +49,11 @@ pub enum TranscriptEvent {
         /// As stored.
         message: UiMessage,
     },
+    /// The messages that the turn has brought are stored.
+    Arrived {
+        /// As stored.
+        messages: Vec<UiMessage>,
+    },
     /// A stored message has changed: a tool call of it has been answered.
     MessageUpdated {
         /// As stored now.

@@ -50,12 +50,13 @@ impl Hubs {
     pub(super) async fn join(
         &self,
         session: &str,
+        client: Option<String>,
         agent: &str,
         outbox: Outbox,
     ) -> Result<Option<Seat>, SessionError> {
         let orders = self.open(self.agent.asleep(session).await?);
         let connection = self.connections.fetch_add(1, Ordering::Relaxed);
-        let join = Order::Join { connection, agent: agent.to_owned(), outbox };
+        let join = Order::Join { connection, client, agent: agent.to_owned(), outbox };
         Ok(orders.send(join).await.is_ok().then_some(Seat { connection, orders }))
     }
 

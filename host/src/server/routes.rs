@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Path, Request, State, WebSocketUpgrade};
+use axum::extract::{DefaultBodyLimit, Path, RawQuery, Request, State, WebSocketUpgrade};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -47,7 +47,7 @@ impl Shared {
 pub(super) fn routes(shared: Shared) -> Router {
     Router::new()
         .route("/agents/{agent}/{session}", get(connect))
-        .route("/agents/{agent}/{session}/get-messages", get(get_messages))
+        .route("/agents/{agent}/{session}/{*path}", get(get_messages))
         .route("/api/chat", post(sse::chat))
         .route("/api/chat/{session}/stream", get(sse::resume))
         .layer(DefaultBodyLimit::max(shared.limits.frame_bytes))
@@ -75,6 +75,7 @@ async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Re
 async fn connect(
     State(shared): State<Shared>,
     Path((agent, session)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if !shared.knows(&agent) {
@@ -82,7 +83,9 @@ async fn connect(
     }
     let Some(place) = shared.place() else { return full() };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
-    let seat = match shared.hubs.join(&session, &agent, outbox).await {
+    // Its own id, the same for all its connections.
+    let client = query.as_deref().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("_pk=")));
+    let seat = match shared.hubs.join(&session, client.map(str::to_owned), &agent, outbox).await {
         Ok(Some(seat)) => seat,
         Ok(None) => return (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
         Err(error) => return failed(&error),
@@ -96,9 +99,10 @@ async fn connect(
 
 async fn get_messages(
     State(shared): State<Shared>,
-    Path((agent, session)): Path<(String, String)>,
+    Path((agent, session, path)): Path<(String, String, String)>,
 ) -> Response {
-    if !shared.knows(&agent) {
+    // As in Think, the end of the path counts.
+    if !shared.knows(&agent) || path.rsplit('/').next() != Some("get-messages") {
         return nothing();
     }
     let session = match shared.hubs.agent.asleep(&session).await {

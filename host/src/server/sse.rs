@@ -80,7 +80,7 @@ pub(super) async fn resume(State(shared): State<Shared>, Path(session): Path<Str
 async fn listen(shared: &Shared, session: &str) -> Result<Listener, Response> {
     let Some(place) = shared.place() else { return Err(full()) };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
-    match shared.hubs.join(session, AGENT, outbox).await {
+    match shared.hubs.join(session, None, AGENT, outbox).await {
         Ok(Some(seat)) => Ok(Listener { seat, frames, request: None, over: false, _place: place }),
         Ok(None) => Err((StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response()),
         Err(error) => Err(failed(&error)),

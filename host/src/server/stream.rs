@@ -39,6 +39,8 @@ pub(super) struct Stream {
     pub(super) orphan: bool,
     /// It is cut off, and what becomes of its turn is not decided.
     pub(super) interrupted: bool,
+    /// It has failed outside the model's stream.
+    pub(super) refused: bool,
     /// How it has ended, if that was not as it should.
     outcome: Option<&'static str>,
 }

@@ -18,12 +18,16 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long the end of a script listens for what nobody asked for.
 const QUIET: Duration = Duration::from_millis(300);
 
+/// How long a process is gone, as in the recordings at least: what was to happen in a second is due when the next one is there.
+const DOWN: Duration = Duration::from_secs(1);
+
 struct Player<'a> {
     file: &'a Path,
     folder: &'a Path,
     process: Option<Process>,
     processes: usize,
     clients: Clients,
+    down: Duration,
     transcripts: Map<String, Value>,
     submissions: Vec<Value>,
 }
@@ -37,6 +41,7 @@ pub(crate) async fn play(file: &Path, case: &Value) -> anyhow::Result<Value> {
         clients: Clients::new(process.address),
         process: Some(process),
         processes: 1,
+        down: if case["expect"].get("frames").is_some() { DOWN } else { Duration::ZERO },
         transcripts: Map::new(),
         submissions: Vec::new(),
     };
@@ -85,6 +90,7 @@ fn recorded(case: &Value, folder: &Path, processes: usize, got: &mut Value) -> a
 
 impl Player<'_> {
     async fn restart(&mut self) -> anyhow::Result<()> {
+        tokio::time::sleep(self.down).await;
         self.processes += 1;
         let process = Process::start(self.file, self.folder, self.processes).await?;
         self.clients.move_to(process.address);

@@ -28,14 +28,17 @@ const IDLE: Duration = Duration::from_mins(5);
 /// How long clients wait at most until it is decided what becomes of a turn that an earlier process has left: 10 s.
 const HELD: Duration = Duration::from_secs(10);
 
+/// How long a client that comes back has to say that it wants the stream that it is told of: 50 ms.
+const SAID: Duration = Duration::from_millis(50);
+
 /// What is noted of a session for the next process: what clients share, and what the last turn has failed with.
 const STATE: &str = "client-state";
 const FAILURE: &str = "failure";
 
 /// What a hub is told by connections.
 pub(super) enum Order {
-    /// A client is there. `agent` is the name by which it called.
-    Join { connection: u64, agent: String, outbox: Outbox },
+    /// A client is there. `agent` is the name by which it called, `client` its name of itself.
+    Join { connection: u64, client: Option<String>, agent: String, outbox: Outbox },
     /// It says something.
     Frame { connection: u64, frame: ClientFrame },
     /// It is gone.
@@ -48,7 +51,7 @@ pub(super) struct Hub {
     session: Session,
     events: broadcast::Receiver<SessionEvent>,
     limits: Limits,
-    connections: HashMap<u64, Outbox>,
+    connections: HashMap<u64, Connection>,
     /// Turns that show nothing yet, those that were asked for first in front.
     requests: Vec<Request>,
     stream: Option<Stream>,
@@ -78,6 +81,14 @@ pub(super) struct Hub {
     awake: bool,
     /// Clients wait until it is decided what becomes of that.
     held: bool,
+    /// It is time for its next attempt: clients wait until that has begun.
+    due: bool,
+}
+
+struct Connection {
+    /// A client may have several.
+    client: Option<String>,
+    outbox: Outbox,
 }
 
 /// Who has had the conversation go on by itself.
@@ -112,6 +123,7 @@ impl Hub {
             left: None,
             awake: false,
             held: false,
+            due: false,
         }
     }
 
@@ -142,7 +154,14 @@ impl Hub {
                 }
                 () = tokio::time::sleep_until(until), if stopping || !wanted => return,
                 event = self.events.recv() => match event {
-                    Ok(event) => self.event(event).await,
+                    Ok(event) => {
+                        let held = self.holds();
+                        self.event(event).await;
+                        // What clients have said meanwhile is about what they have seen.
+                        while held && !self.holds() && let Ok(order) = orders.try_recv() {
+                            self.order(order, stopping).await;
+                        }
+                    }
                     Err(RecvError::Lagged(_)) => self.lagged(),
                     Err(RecvError::Closed) => return,
                 },
@@ -164,10 +183,13 @@ impl Hub {
         match order {
             // Its outbox is dropped, and so the connection closed.
             Order::Join { .. } | Order::Frame { frame: ClientFrame::Chat { .. }, .. } if stopping => {}
-            Order::Join { connection, agent, outbox } => {
-                self.connections.insert(connection, outbox);
+            Order::Join { connection, client, agent, outbox } => {
+                self.connections.insert(connection, Connection { client, outbox });
                 self.greet(connection, &agent).await;
-                // Not before: it sees what becomes of a turn that it has seen before.
+                // Not before, so that it sees what becomes of a turn that it knows, and says at once whether it wants it.
+                if self.held && !self.awake {
+                    tokio::time::sleep(SAID).await;
+                }
                 self.wake().await;
             }
             Order::Wake => self.wake().await,
@@ -237,7 +259,11 @@ impl Hub {
     }
 
     fn tell_others(&mut self, but: u64, frame: &Json) {
-        let others: Vec<u64> = self.connections.keys().copied().filter(|other| *other != but).collect();
+        let client = self.connections.get(&but).and_then(|connection| connection.client.as_ref());
+        let others = self.connections.iter().filter(|(other, connection)| {
+            **other != but && (client.is_none() || connection.client.as_ref() != client)
+        });
+        let others: Vec<u64> = others.map(|(other, _)| *other).collect();
         self.send(others, &text(frame));
     }
 
@@ -250,7 +276,7 @@ impl Hub {
 
     fn send(&mut self, connections: impl IntoIterator<Item = u64>, frame: &Utf8Bytes) {
         for connection in connections {
-            let slow = self.connections.get(&connection).is_some_and(|outbox| !outbox.send(frame.clone()));
+            let slow = self.connections.get(&connection).is_some_and(|to| !to.outbox.send(frame.clone()));
             if slow {
                 self.leave(connection);
             }

@@ -14,7 +14,7 @@ async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
     let (orders, receiver) = mpsc::channel(8);
     let running = tokio::spawn(hub.run(receiver, CancellationToken::new()));
     let (outbox, mut frames) = outbox(1_000_000);
-    orders.send(Order::Join { connection: 1, agent: "a".into(), outbox }).await.unwrap();
+    orders.send(Order::Join { connection: 1, client: None, agent: "a".into(), outbox }).await.unwrap();
     for greeting in ["cf_agent_chat_messages", "cf_agent_identity", "cf_agent_mcp_servers"] {
         assert!(frames.next().await.unwrap().contains(greeting));
     }

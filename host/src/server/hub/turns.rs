@@ -55,8 +55,11 @@ impl Hub {
                 }
             }
             // Told before the next turn begins, unlike the turn's end.
-            ChatEvent::TurnFinish { request_id, status, error, .. } => {
+            ChatEvent::TurnFinish { request_id, status, error, stage, .. } => {
                 self.finished.insert(request_id.clone());
+                if let Some(stream) = &mut self.stream {
+                    stream.refused = stage.is_some();
+                }
                 self.ended(&request_id, status, error).await;
             }
             ChatEvent::RecoveryScheduled(recovery) | ChatEvent::RecoveryAttempt(recovery) => {
@@ -65,6 +68,11 @@ impl Hub {
             // Told after the turn's end.
             ChatEvent::RecoveryExhausted { reason, .. } => {
                 self.exhausted = reason != ExhaustedReason::RecoveryError;
+            }
+            // It is taken up, but for the client's answer.
+            ChatEvent::RecoverySkipped { recovery, reason: "awaiting_client_interaction" } => {
+                self.goes_on(recovery.recovery_root_request_id);
+                self.recovered();
             }
             ChatEvent::RecoveryCompleted(_)
             | ChatEvent::RecoverySkipped { .. }
@@ -80,7 +88,7 @@ impl Hub {
 
     /// A turn that was cut off is taken up.
     fn goes_on(&mut self, root: String) {
-        self.held = false;
+        self.held &= self.due;
         self.left = None;
         let mut cut_off = self.stream.take_if(|stream| stream.interrupted || stream.orphan);
         if cut_off.as_ref().is_some_and(|stream| stream.orphan) {
@@ -114,18 +122,26 @@ impl Hub {
         let streaming = self.stream.as_ref().map(Stream::id).filter(|_| !cut_off);
         match event {
             // Before a turn shows anything it may change what was said before it, as a whole; and once it is cut off.
-            TranscriptEvent::MessageUpdated { .. } if turn.is_some() && turn != streaming => {
-                let mut stored = self.stored().await;
+            TranscriptEvent::MessageUpdated { message } if turn.is_some() && turn != streaming => {
+                let mut stored = self.stored_up_to(&message.id).await;
                 if let Some(request) = self.requests.iter().find(|request| Some(&*request.id) == turn) {
                     request.without_answer(&mut stored);
+                }
+                if let Some(there) = stored.iter_mut().find(|there| there.id == message.id) {
+                    *there = message;
                 }
                 self.tell_all(&frames::transcript(&stored, false));
             }
             TranscriptEvent::MessageUpdated { message } => {
                 self.tell_all(&frames::message_updated(&message));
             }
-            TranscriptEvent::UserMessage { .. } => {
-                let stored = self.stored().await;
+            TranscriptEvent::UserMessage { message } => {
+                let stored = self.stored_up_to(&message.id).await;
+                self.tell_all(&frames::transcript(&stored, false));
+            }
+            TranscriptEvent::Arrived { messages } => {
+                let last = messages.last().map(|message| &*message.id);
+                let stored = self.stored_up_to(last.unwrap_or_default()).await;
                 self.tell_all(&frames::transcript(&stored, false));
             }
         }
@@ -142,11 +158,8 @@ impl Hub {
         let Some(stream) = &mut self.stream else { return };
         match chunk {
             Chunk::Start { message_id } => stream.message_id = Some(message_id.clone()),
-            Chunk::Error { error } => {
-                stream.error = Some(error.clone());
-                let frame = stream.failed(error, false);
-                return self.tell_live(&frame);
-            }
+            // Told with the turn's end, which says what kind of failure it is.
+            Chunk::Error { error } => stream.error = Some(error.clone()),
             _ => {}
         }
         if let Some(chunk) = chunks::ui(chunk, stream.request.continuation) {
@@ -157,6 +170,7 @@ impl Hub {
 
     /// Tells those who wait, and who has had the conversation go on.
     fn begin(&mut self, request_id: &str) {
+        self.held = false;
         self.closed.iter_mut().for_each(Stream::forget);
         let request = self.taken(request_id);
         let mut stream = Stream::new(request);
@@ -227,13 +241,20 @@ impl Hub {
             self.tell_live(&stream.done(status));
             return;
         }
-        let stored = self.stored().await;
-        let kept = stored.iter().any(|message| Some(&message.id) == stream.message_id.as_ref());
+        if let Some(error) = stream.error.as_ref().filter(|_| !stream.refused) {
+            self.tell_live(&stream.failed(error, false));
+        }
+        let answer = stream.message_id.as_deref().unwrap_or_default();
+        let stored = self.stored_up_to(answer).await;
+        let kept = stored.iter().any(|message| message.id == answer);
         if kept {
             self.tell_all(&frames::transcript(&stored, false));
         }
         self.excluded.clear();
-        self.tell_live(&stream.done(status));
+        match stream.error.as_ref().filter(|_| stream.refused) {
+            Some(error) => self.tell_live(&stream.failed(error, true)),
+            None => self.tell_live(&stream.done(status)),
+        }
         if let Some(error) = stream.error.clone() {
             self.fail(stream.request.clone(), &error).await;
         } else if kept {
@@ -283,6 +304,19 @@ impl Hub {
         self.tell(asker, &done);
     }
 
+    /// The conversation without the answers after a message, if it is there: they may be stored by the time that it is told.
+    async fn stored_up_to(&self, message_id: &str) -> Vec<UiMessage> {
+        let mut stored = self.stored().await;
+        if let Some(place) = stored.iter().position(|message| message.id == message_id) {
+            let mut number = 0;
+            stored.retain(|message| {
+                number += 1;
+                number <= place + 1 || message.role != UiRole::Assistant
+            });
+        }
+        stored
+    }
+
     /// The conversation; nothing if it cannot be read.
     pub(super) async fn stored(&self) -> Vec<UiMessage> {
         match self.session.messages().await {
@@ -303,6 +337,9 @@ impl Request {
 
     /// Takes the answer off the end of a conversation: it may be stored by the time that its beginning is told.
     fn without_answer(&self, stored: &mut Vec<UiMessage>) {
+        if self.continuation {
+            return;
+        }
         let Some(asked) = stored.iter().rposition(|message| self.message_ids.contains(&message.id)) else {
             return;
         };

@@ -1,25 +1,34 @@
 //! What a hub finds when it begins: what an earlier process has left, and what it has noted.
 
 use super::{Answers, FAILURE, Hub, STATE};
+use crate::agent::Left;
 use crate::server::stream::{Request, Stream};
-use crate::turn::Json;
+use crate::turn::{Json, TurnStatus};
 
 impl Hub {
     /// Finds out what clients of an earlier process know of the session.
     pub(super) async fn remember(&mut self) {
         match self.session.left().await {
             Ok(left) => {
-                for (turn, interrupted) in left {
-                    if turn.begun {
-                        self.recovering = interrupted.then(|| turn.record.root_request_id.clone());
-                        self.stream = Stream::left(&turn);
-                        self.left = self.stream.is_none().then(|| Request {
+                for Left { turn, interrupted, due } in left.into_iter().filter(|left| left.turn.begun) {
+                    self.recovering = interrupted.then(|| turn.record.root_request_id.clone());
+                    let mut stream = Stream::left(&turn);
+                    if due.is_some()
+                        && let Some(mut shown) = stream.take()
+                    {
+                        // Its end was told when the next attempt was decided on.
+                        shown.close(TurnStatus::Interrupted);
+                        self.keep(shown);
+                    } else if stream.is_none() {
+                        self.left = Some(Request {
                             id: turn.record.start.request_id.clone(),
                             message_ids: turn.record.message_ids.clone(),
                             ..Request::default()
                         });
-                        self.held = true;
                     }
+                    self.stream = stream;
+                    self.due = due == Some(true);
+                    self.held = due != Some(false);
                 }
             }
             Err(error) => self.unreadable(&error),
@@ -32,6 +41,9 @@ impl Hub {
             let request = Request { id: text("id"), message_ids, ..Request::default() };
             Stream::failing(request, text("body"))
         });
+        if self.due {
+            self.wake().await;
+        }
     }
 
     /// Has the turns taken up that an earlier process has left.
