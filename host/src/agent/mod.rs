@@ -24,6 +24,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
+pub(crate) use crate::driver::ClientAnswer;
 pub use crate::driver::{
     ChatEvent, QueueMode, RecoveryEvent, Retry, SessionEvent, TranscriptEvent, TurnEvent,
 };

@@ -8,7 +8,7 @@ use crate::session::RECENT_BYTES;
 use crate::store::{JournalChange, StoreError, TurnRecord};
 use crate::turn::{
     Assembly, ModelMessage, Outcome, Replay, Role, SubmissionStatus, Taken, ToolCall, ToolDefinition,
-    ToolPart, ToolRecord, ToolState, Trigger, TurnEnd, TurnStatus, UiMessage, UiRole, truncate_older,
+    ToolPart, ToolRecord, ToolState, Trigger, TurnEnd, TurnStatus, UiMessage, UiPart, UiRole, truncate_older,
 };
 
 impl TurnDriver {
@@ -203,6 +203,9 @@ impl TurnDriver {
         let _tail = answers.tail.lock().await;
         let mut messages = self.machine.stored_messages();
         messages.iter_mut().for_each(|message| answers.apply_kept(message));
+        if self.machine.config().send_reasoning == Some(false) {
+            messages.iter_mut().for_each(|message| self.hide_reasoning(message));
+        }
         let change = match self.machine.ending() {
             Some(end) => JournalChange::End { status: submission_status(end), error: end.error.clone() },
             None => JournalChange::Begin(Box::new(self.record())),
@@ -214,6 +217,17 @@ impl TurnDriver {
         }
         self.stored = last.or(self.stored.take());
         Outcome::Stored
+    }
+
+    /// What clients are not to see is not stored, since they are shown what is.
+    fn hide_reasoning(&self, message: &mut UiMessage) {
+        let own = message.id == self.input.start.message_id;
+        let earlier = if own { self.input.base_parts } else { 0 };
+        let mut number = 0;
+        message.parts.retain(|part| {
+            number += 1;
+            number <= earlier || !matches!(part, UiPart::Reasoning { .. })
+        });
     }
 
     /// Stores the results of approved calls in the message that made them, and shows them.

@@ -1,11 +1,14 @@
 //! The stream of one turn, as clients are sent it.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::json;
 
 use super::chunks;
 use super::frames::response;
+use crate::agent::ClientAnswer;
 use crate::store::Unfinished;
-use crate::turn::{Chunk, Json, TurnStatus};
+use crate::turn::{Chunk, Json, TurnStatus, UiMessage, UiRole, partial_parts};
 
 /// A turn that was asked for, or has begun, and has shown nothing yet.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +34,12 @@ pub(super) struct Stream {
     pub(super) message_id: Option<String>,
     /// Who may resume a continuation, as long as they are there.
     pub(super) owner: Option<u64>,
-    /// UI message chunks as JSON.
-    bodies: Vec<String>,
+    /// What clients were shown, as far as they are told of it.
+    chunks: Vec<Chunk>,
+    /// Calls that could not be understood: that they fail was said with them.
+    broken: HashSet<String>,
+    /// Clients' answers to calls of it, by the calls' ids.
+    answers: HashMap<String, ClientAnswer>,
     /// What it failed with.
     pub(super) error: Option<String>,
     /// An earlier process has shown it.
@@ -80,7 +87,7 @@ impl Stream {
             )
         });
         for chunk in turn.chunks.iter().take(told.map_or(0, |place| place + 1)) {
-            stream.bodies.extend(chunks::ui(chunk, start.continuation).map(|chunk| chunk.to_string()));
+            stream.push(chunk);
         }
         Some(stream)
     }
@@ -89,29 +96,51 @@ impl Stream {
         &self.request.id
     }
 
-    /// Takes a chunk, and makes its frame.
-    pub(super) fn push(&mut self, chunk: &Json) -> Json {
-        let seq = self.bodies.len();
-        self.bodies.push(chunk.to_string());
-        self.chunk(seq, false)
+    /// Takes a chunk, and makes its frame; none if clients learn of it otherwise.
+    pub(super) fn push(&mut self, chunk: &Chunk) -> Option<Json> {
+        match chunk {
+            Chunk::ToolCall { tool_call_id, malformed: Some(_), .. } => {
+                self.broken.insert(tool_call_id.clone());
+            }
+            Chunk::ToolError { tool_call_id, .. } if self.broken.contains(tool_call_id) => return None,
+            _ => {}
+        }
+        let frame = self.chunk(self.chunks.len(), chunk, false)?;
+        self.chunks.push(chunk.clone());
+        Some(frame)
     }
 
-    fn chunk(&self, seq: usize, replay: bool) -> Json {
-        self.frame(json!({
-            "body": self.bodies.get(seq),
-            "done": false,
-            "seq": seq,
-            "replay": replay.then_some(true),
-        }))
+    fn chunk(&self, seq: usize, chunk: &Chunk, replay: bool) -> Option<Json> {
+        let body = chunks::ui(chunk, self.request.continuation)?.to_string();
+        Some(self.frame(json!({"body": body, "done": false, "seq": seq, "replay": replay.then_some(true)})))
+    }
+
+    /// The message that it makes, once a call of it is answered that nobody has answered before; none if it has no such
+    /// call.
+    pub(super) fn answered(&mut self, tool_call_id: &str, answer: ClientAnswer) -> Option<UiMessage> {
+        if self.answers.contains_key(tool_call_id) {
+            return None;
+        }
+        let id = self.message_id.clone()?;
+        let mut message =
+            UiMessage { id, role: UiRole::Assistant, parts: partial_parts(&self.chunks), metadata: None };
+        message.tools().find(|tool| tool.tool_call_id == tool_call_id)?;
+        self.answers.insert(tool_call_id.to_owned(), answer);
+        for tool in message.tools_mut() {
+            if let Some(answer) = self.answers.get(&tool.tool_call_id) {
+                answer.apply(tool);
+            }
+        }
+        Some(message)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.bodies.is_empty()
+        self.chunks.is_empty()
     }
 
     /// All that it has shown.
     pub(super) fn replay(&self) -> impl Iterator<Item = Json> {
-        (0..self.bodies.len()).map(|seq| self.chunk(seq, true))
+        self.chunks.iter().enumerate().filter_map(|(seq, chunk)| self.chunk(seq, chunk, true))
     }
 
     /// From here on it is live.
@@ -161,7 +190,7 @@ impl Stream {
 
     /// What it has shown is not needed any more.
     pub(super) fn forget(&mut self) {
-        self.bodies = Vec::new();
+        self.chunks = Vec::new();
     }
 
     pub(super) fn message_ids(&self) -> Option<&[String]> {

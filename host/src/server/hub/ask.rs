@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Hub;
-use crate::agent::ChatRequest;
+use crate::agent::{ChatRequest, ClientAnswer};
 use crate::server::frames::{self, Asked, ClientTool, Init, Unasked};
 use crate::server::stream::{Request, Stream};
-use crate::turn::{Json, ToolDefinition, ToolError, Trigger};
+use crate::turn::{Json, ToolDefinition, ToolError, ToolOutput, Trigger};
 
 /// Where messages come from that a client sends, by Think's name for it.
 const CHANNEL: &str = "web";
@@ -111,8 +111,21 @@ impl Hub {
         let result = result.map_err(|text| {
             ToolError::failed(text.unwrap_or_else(|| "Tool execution denied by user".into()))
         });
+        let answer = ClientAnswer::Result(ToolOutput::from(result.clone()));
         let taken = self.session.tool_result(tool_call_id, result, go_on).await;
         self.answered(from, go_on, taken);
+        self.show_answer(tool_call_id, answer).await;
+    }
+
+    /// Shows a call as answered that is part of an answer which still streams.
+    async fn show_answer(&mut self, tool_call_id: &str, answer: ClientAnswer) {
+        let Some(stream) = self.stream.as_mut().filter(|stream| !stream.orphan) else { return };
+        // In a stored message it is shown as stored.
+        if let Some(message) = stream.answered(tool_call_id, answer)
+            && !self.stored().await.iter().any(|stored| stored.id == message.id)
+        {
+            self.tell_all(&frames::message_updated(&message));
+        }
     }
 
     pub(super) async fn approval(

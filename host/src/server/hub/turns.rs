@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::Hub;
 use crate::agent::{ChatEvent, SessionEvent, TranscriptEvent, TurnEvent};
-use crate::server::chunks;
 use crate::server::frames;
 use crate::server::stream::{Request, Stream};
 use crate::turn::{Chunk, ExhaustedReason, Trigger, TurnStatus, UiMessage, UiRole};
@@ -162,8 +161,7 @@ impl Hub {
             Chunk::Error { error } => stream.error = Some(error.clone()),
             _ => {}
         }
-        if let Some(chunk) = chunks::ui(chunk, stream.request.continuation) {
-            let frame = stream.push(&chunk);
+        if let Some(frame) = stream.push(chunk) {
             self.tell_live(&frame);
         }
     }
