@@ -368,7 +368,8 @@ impl Session {
         let mut turns = Vec::new();
         for turn in left {
             let (incident, now) = self.store().incident(self.name(), &turn.record.root_request_id).await?;
-            let incident: Option<Incident> = incident.and_then(|incident| serde_json::from_str(&incident).ok());
+            let incident: Option<Incident> =
+                incident.and_then(|incident| serde_json::from_str(&incident).ok());
             let waiting = incident.as_ref().and_then(|incident| incident.waiting);
             let due = waiting.map(|waiting| waiting.left_ms(now) == 0);
             turns.push(Left { turn, interrupted: incident.is_some(), due });

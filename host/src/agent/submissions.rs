@@ -197,7 +197,10 @@ impl Live {
                     let left = store.unfinished(name).await?;
                     // One that is taken up just now has another id already.
                     let is = |id: &str| id == next.request_id || id == next.submission_id;
-                    if !left.iter().any(|turn| is(&turn.record.start.request_id) || is(&turn.record.root_request_id)) {
+                    if !left
+                        .iter()
+                        .any(|turn| is(&turn.record.start.request_id) || is(&turn.record.root_request_id))
+                    {
                         let unknown = Some(UNKNOWN.to_owned());
                         store.set_submission(name, id, &[Running], Error, unknown).await?;
                     }

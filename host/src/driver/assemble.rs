@@ -103,8 +103,17 @@ impl TurnDriver {
 
     /// What the journal says of the turn.
     pub(super) fn record(&self) -> TurnRecord {
-        let TurnInput { start, root_request_id, message_ids, parent, merge, client_tools, base_parts, ran, .. } =
-            &self.input;
+        let TurnInput {
+            start,
+            root_request_id,
+            message_ids,
+            parent,
+            merge,
+            client_tools,
+            base_parts,
+            ran,
+            ..
+        } = &self.input;
         let mut record = TurnRecord {
             start: start.clone(),
             root_request_id: root_request_id.clone(),

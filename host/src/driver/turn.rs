@@ -308,7 +308,11 @@ impl TurnDriver {
     }
 
     /// Shows that a call waits for a person's approval.
-    pub(super) async fn request_approval(&self, tool_call_id: &str, tool_name: &str) -> Result<(), HookError> {
+    pub(super) async fn request_approval(
+        &self,
+        tool_call_id: &str,
+        tool_name: &str,
+    ) -> Result<(), HookError> {
         self.show(Chunk::ToolApprovalRequest {
             approval_id: Approval::of(tool_call_id).id,
             tool_call_id: tool_call_id.to_owned(),

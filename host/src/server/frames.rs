@@ -109,7 +109,8 @@ impl Init {
         if self.method != "POST" || self.body.is_empty() {
             return Err(Unasked::Nothing);
         }
-        let body = serde_json::from_str(&self.body).map_err(|error| Unasked::Unreadable(error.to_string()))?;
+        let body =
+            serde_json::from_str(&self.body).map_err(|error| Unasked::Unreadable(error.to_string()))?;
         let Json::Object(mut body) = body else { return Err(Unasked::Nothing) };
         let messages = body.remove("messages").filter(Json::is_array).ok_or(Unasked::Nothing)?;
         let regenerate = body.remove("trigger").is_some_and(|trigger| trigger == "regenerate-message");
@@ -232,7 +233,9 @@ mod tests {
 
     #[test]
     fn a_request_is_read_or_refused() {
-        for (method, body) in [("GET", "{\"messages\":[]}"), ("POST", "{\"messages\":\"hi\"}"), ("POST", ""), ("POST", "[]")] {
+        for (method, body) in
+            [("GET", "{\"messages\":[]}"), ("POST", "{\"messages\":\"hi\"}"), ("POST", ""), ("POST", "[]")]
+        {
             assert!(matches!(init(method, body).asked(), Err(Unasked::Nothing)), "{body}");
         }
         assert!(matches!(init("POST", "{").asked(), Err(Unasked::Unreadable(_))));

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{DefaultBodyLimit, Path, RawQuery, Request, State, WebSocketUpgrade};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::access::Access;
@@ -40,14 +41,27 @@ impl Shared {
     }
 
     fn knows(&self, agent: &str) -> bool {
-        self.name.as_deref().is_none_or(|name| name == agent)
+        self.name.as_deref().is_none_or(|name| name == agent || kebab(name) == agent)
     }
+}
+
+/// A class's name as clients write it in an address: `my-agent` for `MyAgent`.
+fn kebab(name: &str) -> String {
+    let shouted = !name.chars().any(char::is_lowercase);
+    let mut written = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !shouted {
+            written.push('-');
+        }
+        written.extend(letter.to_lowercase());
+    }
+    written.replace('_', "-").trim_matches('-').to_owned()
 }
 
 pub(super) fn routes(shared: Shared) -> Router {
     Router::new()
-        .route("/agents/{agent}/{session}", get(connect))
-        .route("/agents/{agent}/{session}/{*path}", get(get_messages))
+        .route("/agents/{agent}/{session}", any(connect))
+        .route("/agents/{agent}/{session}/{*path}", any(below))
         .route("/api/chat", post(sse::chat))
         .route("/api/chat/{session}/stream", get(sse::resume))
         .layer(DefaultBodyLimit::max(shared.limits.frame_bytes))
@@ -72,20 +86,59 @@ async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Re
     }
 }
 
+fn unknown() -> Response {
+    (StatusCode::BAD_REQUEST, "there is no agent of that name here").into_response()
+}
+
 async fn connect(
     State(shared): State<Shared>,
     Path((agent, session)): Path<(String, String)>,
     RawQuery(query): RawQuery,
-    upgrade: WebSocketUpgrade,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     if !shared.knows(&agent) {
-        return nothing();
+        return unknown();
     }
+    match upgrade {
+        Ok(upgrade) => open(&shared, &agent, &session, query.as_deref(), upgrade).await,
+        Err(_) => nothing(),
+    }
+}
+
+/// What there is below a session: its messages. A connection may be opened anywhere, but for agents of its own, which a
+/// session has not.
+async fn below(
+    State(shared): State<Shared>,
+    Path((agent, session, path)): Path<(String, String, String)>,
+    RawQuery(query): RawQuery,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    if !shared.knows(&agent) {
+        return unknown();
+    }
+    if path == "sub" || path.starts_with("sub/") {
+        return (StatusCode::NOT_FOUND, "a session has no agents of its own here").into_response();
+    }
+    match upgrade {
+        Ok(upgrade) => open(&shared, &agent, &session, query.as_deref(), upgrade).await,
+        // As in Think, the end of the path counts.
+        Err(_) if path.rsplit('/').next() == Some("get-messages") => get_messages(&shared, &session).await,
+        Err(_) => nothing(),
+    }
+}
+
+async fn open(
+    shared: &Shared,
+    agent: &str,
+    session: &str,
+    query: Option<&str>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     let Some(place) = shared.place() else { return full() };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
     // Its own id, the same for all its connections.
-    let client = query.as_deref().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("_pk=")));
-    let seat = match shared.hubs.join(&session, client.map(str::to_owned), &agent, outbox).await {
+    let client = query.and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("_pk=")));
+    let seat = match shared.hubs.join(session, client.map(str::to_owned), agent, outbox).await {
         Ok(Some(seat)) => seat,
         Ok(None) => return (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
         Err(error) => return failed(&error),
@@ -97,15 +150,8 @@ async fn connect(
     })
 }
 
-async fn get_messages(
-    State(shared): State<Shared>,
-    Path((agent, session, path)): Path<(String, String, String)>,
-) -> Response {
-    // As in Think, the end of the path counts.
-    if !shared.knows(&agent) || path.rsplit('/').next() != Some("get-messages") {
-        return nothing();
-    }
-    let session = match shared.hubs.agent.asleep(&session).await {
+async fn get_messages(shared: &Shared, session: &str) -> Response {
+    let session = match shared.hubs.agent.asleep(session).await {
         Ok(session) => session,
         Err(error) => return failed(&error),
     };
@@ -132,6 +178,23 @@ pub(super) fn failed(error: &SessionError) -> Response {
         SessionError::Hook(_) | SessionError::Store(_) => {
             tracing::error!("a session cannot be opened: {error}");
             (StatusCode::INTERNAL_SERVER_ERROR, "the session cannot be opened").into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kebab;
+
+    #[test]
+    fn classes_are_addressed_in_small_letters() {
+        for (name, address) in [
+            ("MyAgent", "my-agent"),
+            ("chat", "chat"),
+            ("MY_AGENT", "my-agent"),
+            ("chat_Agent_", "chat--agent"),
+        ] {
+            assert_eq!(kebab(name), address);
         }
     }
 }

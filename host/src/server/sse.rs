@@ -44,7 +44,9 @@ pub(super) async fn chat(State(shared): State<Shared>, body: Bytes) -> Response 
         Err(Unasked::Wrong(error) | Unasked::Unreadable(error)) => {
             return (StatusCode::BAD_REQUEST, error).into_response();
         }
-        Err(Unasked::Nothing) => return (StatusCode::BAD_REQUEST, "the body is to have `messages`, a list").into_response(),
+        Err(Unasked::Nothing) => {
+            return (StatusCode::BAD_REQUEST, "the body is to have `messages`, a list").into_response();
+        }
     }
     let mut listener = match listen(&shared, &session).await {
         Ok(listener) => listener,

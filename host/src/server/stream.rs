@@ -185,7 +185,8 @@ impl Stream {
     pub(super) fn close(&mut self, status: TurnStatus) {
         self.orphan = false;
         self.interrupted = false;
-        self.outcome = (status != TurnStatus::Completed && status != TurnStatus::Error).then(|| outcome(status));
+        self.outcome =
+            (status != TurnStatus::Completed && status != TurnStatus::Error).then(|| outcome(status));
     }
 
     /// What it has shown is not needed any more.

@@ -5,9 +5,9 @@ use async_trait::async_trait;
 use super::holder::Holder;
 use super::worker::Worker;
 use super::{
-    Added, Entry, Hit, Incoming, Increment, JournalChange, LastRequest, NewSubmission, Received,
-    SessionInfo, Store, StoreError, Submission, Unfinished, Window, branches, compaction, context, health,
-    journal, messages, notes, search, sessions, storage, submissions, tree,
+    Added, Entry, Hit, Incoming, Increment, JournalChange, LastRequest, NewSubmission, Received, SessionInfo,
+    Store, StoreError, Submission, Unfinished, Window, branches, compaction, context, health, journal,
+    messages, notes, search, sessions, storage, submissions, tree,
 };
 use crate::session::{Compaction, begin_with_question};
 use crate::turn::{SubmissionStatus, ToolDefinition, UiMessage};

@@ -63,7 +63,12 @@ impl Client {
     }
 
     /// The next frame of that type that has all of `wanted` in it.
-    pub(super) async fn wait(&mut self, kind: &str, wanted: &Value, patience: Duration) -> anyhow::Result<Value> {
+    pub(super) async fn wait(
+        &mut self,
+        kind: &str,
+        wanted: &Value,
+        patience: Duration,
+    ) -> anyhow::Result<Value> {
         let (frames, more) = (&self.received.0, &self.received.1);
         let passed = &mut self.passed;
         let waiting = async {

@@ -99,9 +99,10 @@ impl Clients {
     /// What each client has received, by its name.
     #[must_use]
     pub fn frames(&self) -> Value {
-        let frames = self.clients.iter().map(|(name, client)| {
-            (name.clone(), client.received().iter().map(parsed).collect::<Value>())
-        });
+        let frames = self
+            .clients
+            .iter()
+            .map(|(name, client)| (name.clone(), client.received().iter().map(parsed).collect::<Value>()));
         Value::Object(frames.collect::<Map<_, _>>())
     }
 
@@ -111,8 +112,7 @@ impl Clients {
     ///
     /// If there is no answer.
     pub async fn get(&self, path: &str) -> anyhow::Result<Value> {
-        let (status, body) =
-            client::get(self.address, &format!("/agents/{AGENT}/{SESSION}/{path}")).await?;
+        let (status, body) = client::get(self.address, &format!("/agents/{AGENT}/{SESSION}/{path}")).await?;
         Ok(json!({"get": path, "status": status, "body": body}))
     }
 

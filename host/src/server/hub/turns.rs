@@ -14,8 +14,13 @@ impl Hub {
             SessionEvent::TurnStarted { request_id, trigger, continuation, message_ids } => {
                 if !self.requests.iter().any(|request| request.id == request_id) {
                     let automatic = trigger == Trigger::AutoContinuation;
-                    let request =
-                        Request { id: request_id, message_ids, continuation, automatic, ..Request::default() };
+                    let request = Request {
+                        id: request_id,
+                        message_ids,
+                        continuation,
+                        automatic,
+                        ..Request::default()
+                    };
                     self.requests.push(request);
                 }
             }

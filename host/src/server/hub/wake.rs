@@ -80,7 +80,10 @@ impl Hub {
     }
 
     fn unreadable(&self, error: &dyn std::fmt::Display) {
-        tracing::error!(session = self.session.name(), "what an earlier process has left cannot be read: {error}");
+        tracing::error!(
+            session = self.session.name(),
+            "what an earlier process has left cannot be read: {error}"
+        );
     }
 }
 
