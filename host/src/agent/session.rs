@@ -298,7 +298,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If no such call waits for a result, or the store fails.
+    /// If no such call waits for a result, or the store fails. In the first case the conversation goes on all the same,
+    /// if that is asked for.
     pub async fn tool_result(
         &self,
         tool_call_id: &str,
