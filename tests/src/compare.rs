@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// Fields that this host shows beyond the recorded ones.
+/// Fields that this host shows hooks beyond the recorded ones.
 const BEYOND: [&str; 4] = ["requestId", "trigger", "maxSteps", "outcome"];
 
 /// A place at which two values differ.
@@ -49,8 +49,12 @@ fn values(path: &mut Vec<String>, expected: &Value, got: &Value, found: &mut Vec
             for (key, value) in a {
                 at(path, key, Some(value), b.get(key), found);
             }
+            let frame = |fields: &serde_json::Map<String, Value>| {
+                let kind = fields.get("type").and_then(Value::as_str);
+                kind.is_some_and(|kind| kind.starts_with("cf_agent_"))
+            };
             for (key, value) in b {
-                if !a.contains_key(key) && !BEYOND.contains(&&**key) {
+                if !a.contains_key(key) && (frame(b) || !BEYOND.contains(&&**key)) {
                     at(path, key, None, Some(value), found);
                 }
             }

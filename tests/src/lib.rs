@@ -5,6 +5,8 @@ pub mod collector;
 pub mod compare;
 mod differences;
 pub mod docs;
+pub mod extensions;
+pub mod frames;
 pub mod guests;
 pub mod house;
 pub mod log;

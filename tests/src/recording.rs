@@ -1,5 +1,8 @@
 //! What the formats of the recorded cases share.
 
+use std::time::Duration;
+
+use lathe::agent::Concurrency;
 use lathe::turn::ToolDefinition;
 use serde_json::{Map, Value, json};
 
@@ -65,4 +68,24 @@ pub fn pick_content(message: &Value) -> Value {
         })
     });
     json!({"role": message["role"], "content": parts.collect::<Vec<_>>()})
+}
+
+/// What a case says of messages that overlap.
+///
+/// # Errors
+///
+/// If there is no such policy.
+pub fn concurrency(said: &Value) -> anyhow::Result<Concurrency> {
+    let strategy = said["strategy"].as_str().or(said.as_str());
+    Ok(match strategy {
+        None | Some("queue") => Concurrency::Queue,
+        Some("latest") => Concurrency::Latest,
+        Some("merge") => Concurrency::Merge,
+        Some("drop") => Concurrency::Drop,
+        Some("debounce") => {
+            let pause = said["debounceMs"].as_u64().map(Duration::from_millis);
+            Concurrency::Debounce(pause.unwrap_or(Concurrency::DEBOUNCE))
+        }
+        Some(other) => anyhow::bail!("there is no concurrency {other}"),
+    })
 }

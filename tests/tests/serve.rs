@@ -113,7 +113,8 @@ async fn who_may_come_in() {
     let url = |rest: &str| format!("ws://{address}/agents/{rest}");
     assert_eq!(refused(url("desk/s"), None).await, 401);
     assert_eq!(refused(url("desk/s?token=s3cret"), Some("https://evil.example")).await, 403);
-    assert_eq!(refused(url("other/s?token=s3cret"), None).await, 404);
+    assert_eq!(refused(url("other/s?token=s3cret"), None).await, 400, "there is one agent here");
+    assert_eq!(refused(url("desk/s/sub/child/c?token=s3cret"), None).await, 404, "sessions have no agents");
     assert_eq!(refused(url("desk/%01?token=s3cret"), None).await, 400, "no name for a session");
     assert!(connect_async(url("desk/s?token=s3cret")).await.is_ok());
 }
@@ -212,4 +213,37 @@ fn an_address_that_others_reach_needs_a_token() {
     folder.write("lathe.toml", "[server]\nlisten = \"0.0.0.0:0\"\ntoken-env = \"LATHE_NO_SUCH_TOKEN\"");
     let ran = folder.command(&["serve"]).output().unwrap();
     assert!(String::from_utf8(ran.stderr).unwrap().contains("LATHE_NO_SUCH_TOKEN"));
+}
+
+/// The frames of a greeting.
+async fn greeting(client: &mut Client) -> Vec<Value> {
+    let mut frames: Vec<Value> = Vec::new();
+    while frames.last().is_none_or(|frame| frame["type"] != "cf_agent_mcp_servers") {
+        let message = timeout(PATIENCE, client.0.next()).await.unwrap().unwrap().unwrap();
+        frames.push(serde_json::from_str(message.to_text().unwrap()).unwrap());
+    }
+    frames
+}
+
+#[tokio::test]
+async fn what_clients_share_and_the_last_failure_are_known_to_the_next_server() {
+    let house = House::plain(&json!([{"text": ["part"], "streamError": "the provider broke"}])).await;
+    let address = serve(&house, |server| server).await.to_string();
+    let mut client = Client::connect(&address, "s").await;
+    client.0.send(Message::text("{\"type\":\"cf_agent_state\",\"state\":{\"n\":1}}")).await.unwrap();
+    assert_eq!(client.ask("one", "hi").await["outcome"], "error");
+    client.0.close(None).await.unwrap();
+
+    let address = serve(&house, |server| server).await.to_string();
+    let mut client = Client::connect(&address, "s").await;
+    let greeting = greeting(&mut client).await;
+    let state = greeting.iter().find(|frame| frame["type"] == "cf_agent_state").unwrap();
+    assert_eq!(state["state"], json!({"n": 1}));
+    let probe = json!({"type": "cf_agent_stream_resume_request", "probeId": "p"});
+    client.0.send(Message::text(probe.to_string())).await.unwrap();
+    client.wait("cf_agent_stream_resuming", "id", &json!("one")).await;
+    let ack = json!({"type": "cf_agent_stream_resume_ack", "id": "one"});
+    client.0.send(Message::text(ack.to_string())).await.unwrap();
+    let failed = client.wait("cf_agent_use_chat_response", "error", &json!(true)).await;
+    assert_eq!((&failed["body"], &failed["done"]), (&json!("the provider broke"), &json!(true)));
 }

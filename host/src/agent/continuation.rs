@@ -36,33 +36,35 @@ impl Live {
         answer: ClientAnswer,
         go_on: bool,
     ) -> Result<(), AnswerError> {
-        {
-            let _tail = self.conversation.answers.tail.lock().await;
-            let messages = self.messages().await?;
-            let holds = |message: &UiMessage| message.tools().any(|tool| tool.tool_call_id == tool_call_id);
-            // Ids are unique in an answer, not for ever: the last one is meant.
-            match messages.into_iter().rev().find(holds) {
-                Some(mut message) => {
-                    let taken = message
-                        .tools_mut()
-                        .filter(|tool| tool.tool_call_id == tool_call_id)
-                        .any(|tool| answer.apply(tool));
-                    if !taken {
-                        return Err(AnswerError::NotWaiting(tool_call_id.to_owned()));
-                    }
-                    self.put(&message, None).await?;
-                    self.tell(SessionEvent::Transcript {
-                        event: TranscriptEvent::MessageUpdated { message },
-                    });
-                }
-                None if self.turns.is_busy() => self.conversation.answers.keep(tool_call_id, answer),
-                None => return Err(AnswerError::NotWaiting(tool_call_id.to_owned())),
-            }
-        }
-        if go_on {
+        let taken = self.take_answer(tool_call_id, answer).await;
+        // Also where nobody waits for it: whoever answers wants the conversation to go on.
+        if go_on && !matches!(taken, Err(AnswerError::Store(_))) {
             self.continuation.armed.store(true, Ordering::Release);
         }
         self.check_continuation();
+        taken
+    }
+
+    async fn take_answer(&self, tool_call_id: &str, answer: ClientAnswer) -> Result<(), AnswerError> {
+        let _tail = self.conversation.answers.tail.lock().await;
+        let messages = self.messages().await?;
+        let holds = |message: &UiMessage| message.tools().any(|tool| tool.tool_call_id == tool_call_id);
+        // Ids are unique in an answer, not for ever: the last one is meant.
+        match messages.into_iter().rev().find(holds) {
+            Some(mut message) => {
+                let taken = message
+                    .tools_mut()
+                    .filter(|tool| tool.tool_call_id == tool_call_id)
+                    .any(|tool| answer.apply(tool));
+                if !taken {
+                    return Err(AnswerError::NotWaiting(tool_call_id.to_owned()));
+                }
+                self.put(&message, None).await?;
+                self.tell(SessionEvent::Transcript { event: TranscriptEvent::MessageUpdated { message } });
+            }
+            None if self.turns.is_busy() => self.conversation.answers.keep(tool_call_id, answer),
+            None => return Err(AnswerError::NotWaiting(tool_call_id.to_owned())),
+        }
         Ok(())
     }
 
@@ -85,7 +87,7 @@ impl Live {
         });
     }
 
-    /// Whether no call of the last answer waits, while others have their results.
+    /// Whether no call of the last answer waits while others have their results.
     async fn is_complete(&self) -> bool {
         let _tail = self.conversation.answers.tail.lock().await;
         let messages = match self.messages().await {
@@ -95,17 +97,18 @@ impl Live {
                 return false;
             }
         };
-        let Some(last) = messages.last().filter(|last| last.role == UiRole::Assistant) else { return false };
+        let Some(last) = messages.last().filter(|last| last.role == UiRole::Assistant) else { return true };
         let answered = |state: &ToolState| state.is_settled() || *state == ToolState::ApprovalResponded;
         let open = last.tools().any(|tool| tool.state.is_open());
-        last.tools().any(|tool| answered(&tool.state)) && !open
+        !(open && last.tools().any(|tool| answered(&tool.state)))
     }
 
-    /// A turn that goes on from the last answer.
+    /// A turn that goes on from the last answer; by itself, also where there is none.
     pub(super) async fn go_on(self: Arc<Self>, admission: Admission) -> Plan {
+        let asked = admission.trigger != Trigger::AutoContinuation;
         let arrival = match self.messages().await {
             Err(error) => Arrival::Failed(error.to_string()),
-            Ok(messages) if messages.last().is_none_or(|last| last.role != UiRole::Assistant) => {
+            Ok(messages) if asked && messages.last().is_none_or(|last| last.role != UiRole::Assistant) => {
                 return Plan::Skip(Skipped::Empty);
             }
             Ok(_) => Arrival::Stored(Vec::new()),

@@ -21,10 +21,11 @@ use crate::driver::{
     Arrival, ChatEvent, ClientAnswers, Conversation, Ended, EventSender, MessageQueue, RecoveryEvent, Setup,
     TurnDriver, TurnInput, Watcher, Watchers,
 };
+use crate::hooks::ChatErrorContext;
 use crate::recovery::Interruption;
-use crate::store::{JournalChange, LastRequest, StoreError, TurnRecord};
+use crate::store::{JournalChange, LastRequest, StoreError, TurnRecord, Unfinished};
 use crate::tools::ToolSet;
-use crate::turn::{SubmissionStatus, ToolDefinition, Trigger, TurnStart, TurnStatus, UiMessage};
+use crate::turn::{ChatStage, SubmissionStatus, ToolDefinition, Trigger, TurnStart, TurnStatus, UiMessage};
 
 /// A session while somebody holds it or a turn of it runs.
 pub(super) struct Live {
@@ -38,8 +39,12 @@ pub(super) struct Live {
     pub(super) watchers: Watchers,
     /// What happens since an earlier process's turns are taken up, until somebody watches.
     pub(super) unseen: Mutex<Option<Watcher>>,
+    /// Set once the session belongs to this process.
+    pub(super) claimed: OnceCell<()>,
     /// Set once what an earlier process has left is taken up.
     pub(super) resumed: OnceCell<()>,
+    /// What that is, until then.
+    pub(super) left: Mutex<Vec<Unfinished>>,
     /// Whether somebody works on submissions.
     pub(super) submitting: AtomicBool,
     /// The turn that takes up an interrupted one, until somebody wants to see it.
@@ -115,7 +120,9 @@ impl Live {
             compaction: Compaction::default(),
             watchers: Watchers::default(),
             unseen: Mutex::default(),
+            claimed: OnceCell::new(),
             resumed: OnceCell::new(),
+            left: Mutex::default(),
             submitting: AtomicBool::new(false),
             recovery: Mutex::default(),
             running: Mutex::default(),
@@ -159,6 +166,27 @@ impl Live {
         TurnStream::skipped(request_id, why)
     }
 
+    /// Tells the hooks of a request that could not be read.
+    pub(super) fn refused(&self, request_id: &str, error: &str) {
+        let events = EventSender {
+            request_id: request_id.to_owned(),
+            name: self.conversation.name.clone(),
+            bridge: self.setup.bridge.clone(),
+            turn: mpsc::unbounded_channel().0,
+            session: self.watchers.clone(),
+        };
+        let dispatcher = self.setup.dispatcher(&self.setup.active(), &self.conversation.name, &events);
+        let told = dispatcher.on_chat_error(ChatErrorContext {
+            request_id: Some(request_id),
+            stage: ChatStage::Parse,
+            message: error,
+            classification: None,
+            messages_persisted: false,
+        });
+        tracing::warn!(session = self.conversation.name, request_id, "a request cannot be read: {told}");
+        tokio::spawn(async move { dispatcher.flush().await });
+    }
+
     /// Cancels a turn that runs or waits; false if there is none of that id.
     pub(super) fn cancel(&self, request_id: &str) -> bool {
         self.running.lock().get(request_id).map(|turn| turn.cancel.cancel()).is_some()
@@ -182,6 +210,7 @@ impl Live {
                 max_steps: self.setup.max_steps,
             },
             root_request_id: request_id.to_owned(),
+            message_ids: Vec::new(),
             parent: None,
             merge: self.concurrency == Concurrency::Merge,
             client_tools: Vec::new(),
@@ -207,6 +236,7 @@ impl Live {
             root_request_id: start.request_id.clone(),
             takes_up: start.request_id.clone(),
             start,
+            message_ids: Vec::new(),
             active,
             arrival,
             base_parts: 0,
@@ -315,7 +345,12 @@ impl Live {
             let TurnStart { request_id, trigger, continuation, .. } = input.start.clone();
             let running = Running { asked_for: asked_for.to_owned(), cancel: cancel.clone() };
             self.running.lock().insert(request_id.clone(), running);
-            self.tell(SessionEvent::TurnStarted { request_id: request_id.clone(), trigger, continuation });
+            self.tell(SessionEvent::TurnStarted {
+                request_id: request_id.clone(),
+                trigger,
+                continuation,
+                message_ids: input.message_ids.clone(),
+            });
             let events = EventSender { request_id: request_id.clone(), ..events.clone() };
             events.chat(ChatEvent::TurnStart { request_id: request_id.clone(), trigger, continuation });
             let begun = Instant::now();
@@ -327,6 +362,7 @@ impl Live {
                 status: ended.end.status,
                 duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
                 error: ended.end.error.clone(),
+                stage: ended.end.stage,
             });
             let Some((cause, _)) = &ended.interrupted else {
                 if let Some(recovery) = recovery {
@@ -382,7 +418,7 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        if self.resumed.initialized() {
+        if self.claimed.initialized() {
             self.setup.store.release_session(&self.conversation.name);
         }
     }

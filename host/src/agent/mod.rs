@@ -24,6 +24,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
+pub(crate) use crate::driver::ClientAnswer;
 pub use crate::driver::{
     ChatEvent, QueueMode, RecoveryEvent, Retry, SessionEvent, TranscriptEvent, TurnEvent, Watcher,
 };
@@ -31,6 +32,7 @@ pub use builder::{AgentBuilder, MAX_STEPS};
 pub use concurrency::Concurrency;
 pub use error::{AnswerError, BuildError, EntryError, SessionError};
 pub use request::ChatRequest;
+pub(crate) use session::Left;
 pub use session::Session;
 pub use stream::{Skipped, TurnResult, TurnStream};
 pub use submissions::{Receipt, SubmitError, SubmitOptions};
@@ -84,9 +86,16 @@ impl Agent {
     ///
     /// If the name is not usable, or a `configure_session` hook fails.
     pub async fn session(&self, name: &str) -> Result<Session, SessionError> {
+        let session = self.asleep(name).await?;
+        session.live.resume().await?;
+        Ok(session)
+    }
+
+    /// As [`session`](Self::session), but what an earlier process has left in it waits for [`Session::wake`].
+    pub(crate) async fn asleep(&self, name: &str) -> Result<Session, SessionError> {
         Self::check_name(name)?;
         if let Some(live) = self.live(name) {
-            live.resume().await?;
+            live.claim().await?;
             return Ok(Session::new(live));
         }
         let mut config = SessionConfig { name: name.to_owned(), system: self.system.clone() };
@@ -104,7 +113,7 @@ impl Agent {
                 live
             })
         };
-        live.resume().await?;
+        live.claim().await?;
         Ok(Session::new(live))
     }
 
@@ -116,7 +125,7 @@ impl Agent {
     /// If the store fails.
     pub async fn recover(&self) -> Result<Vec<Session>, SessionError> {
         let mut sessions = Vec::new();
-        for name in self.setup.store.interrupted().await? {
+        for name in self.interrupted().await? {
             match self.session(&name).await {
                 Ok(session) => sessions.push(session),
                 Err(error) => tracing::error!("an interrupted session is left alone: {error}"),
@@ -150,6 +159,11 @@ impl Agent {
             Some(extension) => extension.reset_health(&*self.setup.bridge).await.map(|()| true),
             None => reset_health(&*self.setup.bridge, name).await,
         }
+    }
+
+    /// The sessions that [`recover`](Self::recover) opens.
+    pub(crate) async fn interrupted(&self) -> Result<Vec<String>, SessionError> {
+        Ok(self.setup.store.interrupted().await?)
     }
 
     /// The extensions that the next turn to begin works with, in the order in which they are called.

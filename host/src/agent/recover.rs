@@ -91,11 +91,22 @@ impl Left {
 }
 
 impl Live {
+    /// Takes the session for this process. Once.
+    pub(super) async fn claim(&self) -> Result<(), StoreError> {
+        let claim = async {
+            *self.left.lock() = self.setup.store.open_session(&self.conversation.name).await?;
+            Ok::<_, StoreError>(())
+        };
+        self.claimed.get_or_try_init(|| claim).await?;
+        Ok(())
+    }
+
     /// Takes the session for this process, and takes up what an earlier one has left in it. Once.
     pub(super) async fn resume(self: &Arc<Self>) -> Result<(), StoreError> {
+        self.claim().await?;
         let resume = async {
-            let left = self.setup.store.open_session(&self.conversation.name).await?;
-            if !left.is_empty() {
+            let left = std::mem::take(&mut *self.left.lock());
+            if !left.is_empty() && self.watchers.is_empty() {
                 // They begin before anybody can have asked to watch.
                 *self.unseen.lock() = Some(self.watchers.watch());
             }
@@ -118,20 +129,20 @@ impl Live {
                 }
             }
             self.work_on_submissions();
-            Ok::<_, StoreError>(())
         };
-        self.resumed.get_or_try_init(|| resume).await?;
+        self.resumed.get_or_init(|| resume).await;
         Ok(())
     }
 
     /// A turn that waited when the process died; its messages are stored.
     fn queued(&self, record: TurnRecord) -> TurnInput {
-        let TurnRecord { start, root_request_id, parent, merge, client_tools, .. } = record;
+        let TurnRecord { start, root_request_id, message_ids, parent, merge, client_tools, .. } = record;
         TurnInput {
             takes_up: start.request_id.clone(),
             start: TurnStart { message_id: Uuid::now_v7().to_string(), ..start },
             active: self.setup.active(),
             root_request_id,
+            message_ids,
             arrival: Arrival::Stored(Vec::new()),
             base_parts: 0,
             ran: Vec::new(),
@@ -415,7 +426,7 @@ impl Recovery<'_> {
 
     /// The turn that takes it up.
     fn input(&self) -> TurnInput {
-        let TurnRecord { start, root_request_id, parent, merge, client_tools, ran, .. } =
+        let TurnRecord { start, root_request_id, message_ids, parent, merge, client_tools, ran, .. } =
             self.left.record.clone();
         let request_id = Uuid::now_v7().to_string();
         let takes_up = start.request_id.clone();
@@ -435,6 +446,7 @@ impl Recovery<'_> {
             start,
             active: self.live.setup.active(),
             root_request_id,
+            message_ids,
             takes_up,
             arrival: Arrival::Stored(Vec::new()),
             base_parts: self.left.message.parts.len(),

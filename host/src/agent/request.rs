@@ -1,6 +1,6 @@
 use uuid::Uuid;
 
-use crate::turn::{Json, ToolDefinition, Trigger, UiMessage};
+use crate::turn::{Json, ToolDefinition, Trigger, UiMessage, UiRole};
 
 /// What a client asks with [`Session::send`](super::Session::send): a text, a message, or more.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,19 @@ pub struct ChatRequest {
     pub channel: Option<String>,
     /// The last message is answered once more, in a sibling of the answer that it has.
     pub regenerate: bool,
+}
+
+impl ChatRequest {
+    /// The user's messages at its end, if a client asks.
+    pub(crate) fn message_ids(&self) -> Vec<String> {
+        if self.trigger != Trigger::WsChat {
+            return Vec::new();
+        }
+        let user = self.messages.iter().rev().take_while(|message| message.role == UiRole::User);
+        let mut ids: Vec<String> = user.map(|message| message.id.clone()).collect();
+        ids.reverse();
+        ids
+    }
 }
 
 impl From<UiMessage> for ChatRequest {

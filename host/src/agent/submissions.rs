@@ -194,7 +194,12 @@ impl Live {
                 // An earlier process has begun it: its turn is being taken up, or nobody knows how it ended.
                 Running => {
                     let left = store.unfinished(name).await?;
-                    if !left.iter().any(|turn| turn.record.start.request_id == next.request_id) {
+                    // One that is taken up just now has another id already.
+                    let is = |id: &str| id == next.request_id || id == next.submission_id;
+                    if !left
+                        .iter()
+                        .any(|turn| is(&turn.record.start.request_id) || is(&turn.record.root_request_id))
+                    {
                         let unknown = Some(UNKNOWN.to_owned());
                         store.set_submission(name, id, &[Running], Error, unknown).await?;
                     }

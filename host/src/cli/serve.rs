@@ -157,6 +157,7 @@ fn token(variable: &str) -> Result<String, Problem> {
 fn limits(settings: &config::Server) -> Limits {
     let known = Limits::default();
     Limits {
+        unattended: known.unattended,
         connections: settings.connections.map_or(known.connections, NonZeroUsize::get),
         frame_bytes: settings.frame_bytes.map_or(known.frame_bytes, NonZeroUsize::get),
         queued_bytes: settings.queued_bytes.map_or(known.queued_bytes, NonZeroUsize::get),

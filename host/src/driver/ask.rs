@@ -1,5 +1,6 @@
 //! Asking the model.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -114,6 +115,8 @@ impl TurnDriver {
         answer: &mut Answer,
         answering: &mut bool,
     ) -> Result<(), Left> {
+        let offered: HashMap<String, bool> =
+            call.tools.iter().map(|tool| (tool.name.clone(), tool.needs_approval)).collect();
         let mut events = model.stream(call).await.map_err(Left::Failed)?;
         while let Some(event) = events.next().await {
             let event = event.map_err(Left::Failed)?;
@@ -122,8 +125,13 @@ impl TurnDriver {
                 self.show(Chunk::StartStep).await?;
             }
             let done = matches!(event, crate::model::ModelEvent::Finish { .. });
-            if let Some(chunk) = stream::take(answer, event) {
+            if let Some(mut chunk) = stream::take(answer, event) {
+                let waits = self.judge(&mut chunk, &offered);
                 self.show(chunk).await?;
+                if let Some((tool_call_id, tool_name)) = waits {
+                    self.request_approval(&tool_call_id, &tool_name).await?;
+                    self.requested.lock().push(tool_call_id);
+                }
             }
             if done {
                 return Ok(());
@@ -133,6 +141,18 @@ impl TurnDriver {
             ModelErrorKind::Truncated,
             "the model's answer ended without its end: the connection was cut",
         )))
+    }
+
+    /// Marks a call of a tool that was not `offered`. The call's id and its tool's name, if a person is asked before it runs.
+    fn judge(&self, chunk: &mut Chunk, offered: &HashMap<String, bool>) -> Option<(String, String)> {
+        let Chunk::ToolCall { tool_call_id, tool_name, input, malformed, .. } = chunk else { return None };
+        let Some(needs_approval) = offered.get(tool_name) else {
+            malformed.get_or_insert_with(|| format!("there is no tool \"{tool_name}\""));
+            return None;
+        };
+        let fits =
+            || malformed.is_none() && self.input.active.all_tools.check(tool_name, input.clone()).is_ok();
+        (*needs_approval && fits()).then(|| (tool_call_id.clone(), tool_name.clone()))
     }
 
     /// The model has given up, and asking again at once would not help.

@@ -8,7 +8,7 @@ use crate::session::RECENT_BYTES;
 use crate::store::{JournalChange, StoreError, TurnRecord};
 use crate::turn::{
     Assembly, ModelMessage, Outcome, Replay, Role, SubmissionStatus, Taken, ToolCall, ToolDefinition,
-    ToolPart, ToolRecord, ToolState, Trigger, TurnEnd, TurnStatus, UiMessage, UiRole, truncate_older,
+    ToolPart, ToolRecord, ToolState, Trigger, TurnEnd, TurnStatus, UiMessage, UiPart, UiRole, truncate_older,
 };
 
 impl TurnDriver {
@@ -20,6 +20,7 @@ impl TurnDriver {
             Arrival::Stored(messages) => (messages, Vec::new()),
             Arrival::Now(messages) => (messages.clone(), messages),
         };
+        let arrived = to_store.clone();
         // The store works in order: what is read is what is there once the turn is noted.
         let begin = JournalChange::Begin(Box::new(self.record()));
         let session = &self.conversation.name;
@@ -36,6 +37,9 @@ impl TurnDriver {
             return Outcome::NotStored(error.to_string());
         }
         self.persisted = true;
+        if !arrived.is_empty() {
+            self.events.send(TurnEvent::Transcript(TranscriptEvent::Arrived { messages: arrived }));
+        }
         let mut history = match history {
             Ok(history) => history,
             Err(error) => return Outcome::Failed(error.to_string()),
@@ -64,6 +68,9 @@ impl TurnDriver {
         }
         truncate_older(&mut history);
         let mut messages: Vec<ModelMessage> = history.iter().flat_map(UiMessage::to_model).collect();
+        if messages.is_empty() {
+            return Outcome::Failed("there is nothing to answer: the conversation is empty".into());
+        }
         if self.input.merge {
             merge_last_user_messages(&mut messages);
         }
@@ -96,11 +103,21 @@ impl TurnDriver {
 
     /// What the journal says of the turn.
     pub(super) fn record(&self) -> TurnRecord {
-        let TurnInput { start, root_request_id, parent, merge, client_tools, base_parts, ran, .. } =
-            &self.input;
+        let TurnInput {
+            start,
+            root_request_id,
+            message_ids,
+            parent,
+            merge,
+            client_tools,
+            base_parts,
+            ran,
+            ..
+        } = &self.input;
         let mut record = TurnRecord {
             start: start.clone(),
             root_request_id: root_request_id.clone(),
+            message_ids: message_ids.clone(),
             parent: parent.clone(),
             merge: *merge,
             client_tools: client_tools.clone(),
@@ -195,6 +212,9 @@ impl TurnDriver {
         let _tail = answers.tail.lock().await;
         let mut messages = self.machine.stored_messages();
         messages.iter_mut().for_each(|message| answers.apply_kept(message));
+        if self.machine.config().send_reasoning == Some(false) {
+            messages.iter_mut().for_each(|message| self.hide_reasoning(message));
+        }
         let change = match self.machine.ending() {
             Some(end) => JournalChange::End { status: submission_status(end), error: end.error.clone() },
             None => JournalChange::Begin(Box::new(self.record())),
@@ -206,6 +226,17 @@ impl TurnDriver {
         }
         self.stored = last.or(self.stored.take());
         Outcome::Stored
+    }
+
+    /// What clients are not to see is not stored, since they are shown what is.
+    fn hide_reasoning(&self, message: &mut UiMessage) {
+        let own = message.id == self.input.start.message_id;
+        let earlier = if own { self.input.base_parts } else { 0 };
+        let mut number = 0;
+        message.parts.retain(|part| {
+            number += 1;
+            number <= earlier || !matches!(part, UiPart::Reasoning { .. })
+        });
     }
 
     /// Stores the results of approved calls in the message that made them, and shows them.

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::turn::{ExhaustedReason, RecoveryKind, SubmissionStatus, Trigger, TurnStatus};
+use crate::turn::{ChatStage, ExhaustedReason, RecoveryKind, SubmissionStatus, Trigger, TurnStatus};
 
 /// What operators want to know of turns and what becomes of them, by Think's names (`chat:turn:start` …).
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,6 +28,9 @@ pub enum ChatEvent {
         /// What happened, with status error.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// Where it failed, if that was outside the model's stream.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stage: Option<ChatStage>,
     },
     /// Nothing came for too long.
     #[serde(rename = "chat:stream:stalled")]

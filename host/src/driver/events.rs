@@ -51,6 +51,11 @@ pub enum TranscriptEvent {
         /// As stored.
         message: UiMessage,
     },
+    /// The messages that the turn has brought are stored.
+    Arrived {
+        /// As stored.
+        messages: Vec<UiMessage>,
+    },
     /// A stored message has changed: a tool call of it has been answered.
     MessageUpdated {
         /// As stored now.
@@ -70,6 +75,8 @@ pub enum SessionEvent {
         trigger: Trigger,
         /// True if it goes on without a new user message.
         continuation: bool,
+        /// The user's messages of the client's request that it answers; none if no client has asked.
+        message_ids: Vec<String>,
     },
     /// Something of a turn.
     Turn {

@@ -13,6 +13,8 @@ pub(crate) struct TurnInput {
     pub(crate) root_request_id: String,
     /// The turn whose place in the journal it takes: its own, or the interrupted one's.
     pub(crate) takes_up: String,
+    /// The user's messages of the client's request that it answers.
+    pub(crate) message_ids: Vec<String>,
     /// Parts that the stored answer has already, where the turn goes on in it.
     pub(crate) base_parts: usize,
     /// Calls of that answer that an interrupted turn has run, and whose results no hook has seen.

@@ -1,5 +1,7 @@
 //! Conversations that are too long for the model (`think.md` §4.7).
 
+use uuid::Uuid;
+
 use super::{ChatEvent, TurnDriver, compact};
 use crate::turn::{Outcome, UiMessage, truncate_older};
 
@@ -15,6 +17,11 @@ impl TurnDriver {
             Some(outcome) => {
                 // A turn that begins again opens its stream again.
                 self.started &= !self.machine.steps().is_empty();
+                if !self.started && self.input.base_parts == 0 {
+                    let message_id = Uuid::now_v7().to_string();
+                    self.input.start.message_id.clone_from(&message_id);
+                    self.machine.answer_as(message_id);
+                }
                 outcome
             }
             None => Outcome::Overflowed(error),

@@ -77,7 +77,7 @@ impl Setup {
     }
 
     /// The hooks of one turn.
-    pub(super) fn dispatcher(
+    pub(crate) fn dispatcher(
         self: &Arc<Self>,
         active: &Active,
         session: &str,

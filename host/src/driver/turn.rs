@@ -18,7 +18,7 @@ use crate::recovery::Interruption;
 use crate::store::{JournalChange, StoreError, TurnRecord};
 use crate::turn::{
     Answer, Approval, Chunk, Effect, ErrorClass, ModelMessage, Outcome, StepRecord, SubmissionStatus,
-    Telemetry, ToolRun, TurnEnd, TurnMachine, TurnStatus, UiMessage,
+    Telemetry, ToolCall, ToolRun, TurnEnd, TurnMachine, TurnStatus, UiMessage,
 };
 
 /// Drives one turn from its first effect to its last.
@@ -44,6 +44,8 @@ pub(crate) struct TurnDriver {
     pub(super) compactions: u32,
     /// The step before which the last one was.
     pub(super) compacted_before: Option<u32>,
+    /// The calls of this step whose approval was asked for as they came.
+    pub(super) requested: Mutex<Vec<String>>,
     /// What kind of failure the turn ends with.
     pub(super) class: Option<ErrorClass>,
     begun: Instant,
@@ -111,6 +113,7 @@ impl TurnDriver {
             overflows: 0,
             compactions: 0,
             compacted_before: None,
+            requested: Mutex::default(),
             class: None,
             begun: Instant::now(),
             span: tracing::info_span!(
@@ -297,13 +300,12 @@ impl TurnDriver {
             provider_metadata: step.answer.provider_metadata.clone(),
         });
         let told = async {
-            for call in step.answer.tool_calls().filter(|call| step.approvals.contains(&call.tool_call_id)) {
-                self.show(Chunk::ToolApprovalRequest {
-                    approval_id: Approval::of(&call.tool_call_id).id,
-                    tool_call_id: call.tool_call_id.clone(),
-                    tool_name: call.tool_name.clone(),
-                })
-                .await?;
+            let requested = std::mem::take(&mut *self.requested.lock());
+            let waits = |call: &&ToolCall| {
+                step.approvals.contains(&call.tool_call_id) && !requested.contains(&call.tool_call_id)
+            };
+            for call in step.answer.tool_calls().filter(waits) {
+                self.request_approval(&call.tool_call_id, &call.tool_name).await?;
             }
             shown.await?;
             let request_id = &self.machine.start().request_id;
@@ -314,6 +316,20 @@ impl TurnDriver {
             Ok(()) => Outcome::StepFinished,
             Err(error) => Outcome::Failed(error.to_string()),
         }
+    }
+
+    /// Shows that a call waits for a person's approval.
+    pub(super) async fn request_approval(
+        &self,
+        tool_call_id: &str,
+        tool_name: &str,
+    ) -> Result<(), HookError> {
+        self.show(Chunk::ToolApprovalRequest {
+            approval_id: Approval::of(tool_call_id).id,
+            tool_call_id: tool_call_id.to_owned(),
+            tool_name: tool_name.to_owned(),
+        })
+        .await
     }
 
     async fn prepare_next_step(&self) -> Outcome {
@@ -395,13 +411,16 @@ impl TurnDriver {
     pub(super) async fn show(&self, chunk: Chunk) -> Result<(), HookError> {
         let request_id = &self.machine.start().request_id;
         *self.last_chunk.lock() = Instant::now();
-        self.journal.push(&chunk);
-        self.dispatcher.on_chunk(ChunkContext { request_id, chunk: &chunk }).await?;
         let reasoning = matches!(
             chunk,
             Chunk::ReasoningStart { .. } | Chunk::ReasoningDelta { .. } | Chunk::ReasoningEnd { .. }
         );
-        if !reasoning || self.machine.config().send_reasoning.unwrap_or(true) {
+        let shown = !reasoning || self.machine.config().send_reasoning.unwrap_or(true);
+        if shown {
+            self.journal.push(&chunk);
+        }
+        self.dispatcher.on_chunk(ChunkContext { request_id, chunk: &chunk }).await?;
+        if shown {
             self.events.send(TurnEvent::Chunk(chunk));
         }
         Ok(())

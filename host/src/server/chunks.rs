@@ -39,6 +39,10 @@ pub(super) fn ui(chunk: &Chunk, continuation: bool) -> Option<Json> {
             if let Some(error) = malformed {
                 value["type"] = json!("tool-input-error");
                 value["errorText"] = json!(error);
+                // The input is as it should be: it is the tool that is not known.
+                if input.is_object() {
+                    value["dynamic"] = json!(true);
+                }
             }
             with(value, provider_metadata.as_ref())
         }

@@ -27,6 +27,8 @@ pub(super) enum ClientFrame {
         error_text: Option<String>,
         #[serde(default)]
         auto_continue: bool,
+        #[serde(default)]
+        client_tools: Option<Vec<ClientTool>>,
     },
     #[serde(rename = "cf_agent_tool_approval")]
     ToolApproval {
@@ -43,9 +45,12 @@ pub(super) enum ClientFrame {
         probe_id: Option<String>,
     },
     #[serde(rename = "cf_agent_stream_resume_ack")]
-    ResumeAck { id: String },
+    ResumeAck {
+        #[serde(default)]
+        id: Option<String>,
+    },
     #[serde(rename = "rpc")]
-    Rpc { id: String, method: String },
+    Rpc { id: String, method: String, args: Vec<Json> },
     #[serde(rename = "cf_agent_state")]
     State { state: Json },
 }
@@ -68,8 +73,20 @@ pub(super) struct Asked {
     pub(super) body: Option<Json>,
 }
 
-#[derive(Deserialize)]
-struct ClientTool {
+/// Why a request is not answered as one.
+#[derive(Debug)]
+pub(super) enum Unasked {
+    /// It asks nothing.
+    Nothing,
+    /// It is no JSON: what is wrong with it.
+    Unreadable(String),
+    /// What it asks cannot be understood, and why.
+    Wrong(String),
+}
+
+/// A tool that a client runs.
+#[derive(Debug, Deserialize)]
+pub(super) struct ClientTool {
     name: String,
     #[serde(default)]
     description: String,
@@ -88,13 +105,14 @@ impl Init {
         Self { method: "POST".into(), body }
     }
 
-    /// None if it asks nothing; an error if what it asks cannot be read.
-    pub(super) fn asked(&self) -> Option<Result<Asked, String>> {
-        if self.method != "POST" {
-            return None;
+    pub(super) fn asked(&self) -> Result<Asked, Unasked> {
+        if self.method != "POST" || self.body.is_empty() {
+            return Err(Unasked::Nothing);
         }
-        let Ok(Json::Object(mut body)) = serde_json::from_str(&self.body) else { return None };
-        let messages = body.remove("messages").filter(Json::is_array)?;
+        let body =
+            serde_json::from_str(&self.body).map_err(|error| Unasked::Unreadable(error.to_string()))?;
+        let Json::Object(mut body) = body else { return Err(Unasked::Nothing) };
+        let messages = body.remove("messages").filter(Json::is_array).ok_or(Unasked::Nothing)?;
         let regenerate = body.remove("trigger").is_some_and(|trigger| trigger == "regenerate-message");
         let client_tools = body.remove("clientTools").filter(|tools| !tools.is_null());
         let read = || -> serde_json::Result<Asked> {
@@ -105,7 +123,7 @@ impl Init {
                 body: (!body.is_empty()).then_some(Json::Object(body)),
             })
         };
-        Some(read().map_err(|error| format!("the request cannot be read: {error}")))
+        read().map_err(|error| Unasked::Wrong(format!("the request cannot be read: {error}")))
     }
 }
 
@@ -114,7 +132,8 @@ pub(super) fn tools(tools: Json) -> serde_json::Result<Vec<ToolDefinition>> {
     Ok(serde_json::from_value::<Vec<ClientTool>>(tools)?.into_iter().map(definition).collect())
 }
 
-fn definition(tool: ClientTool) -> ToolDefinition {
+/// How a client's tool is offered.
+pub(super) fn definition(tool: ClientTool) -> ToolDefinition {
     ToolDefinition {
         name: tool.name,
         description: tool.description,
@@ -218,13 +237,16 @@ mod tests {
 
     #[test]
     fn a_request_is_read_or_refused() {
-        assert!(init("GET", "{\"messages\":[]}").asked().is_none());
-        assert!(init("POST", "{\"messages\":\"hi\"}").asked().is_none());
-        assert!(init("POST", "{").asked().is_none());
-        assert!(init("POST", "{\"messages\":[{\"id\":1}]}").asked().unwrap().is_err());
+        for (method, body) in
+            [("GET", "{\"messages\":[]}"), ("POST", "{\"messages\":\"hi\"}"), ("POST", ""), ("POST", "[]")]
+        {
+            assert!(matches!(init(method, body).asked(), Err(Unasked::Nothing)), "{body}");
+        }
+        assert!(matches!(init("POST", "{").asked(), Err(Unasked::Unreadable(_))));
+        assert!(matches!(init("POST", "{\"messages\":[{\"id\":1}]}").asked(), Err(Unasked::Wrong(_))));
         let body = json!({"messages": [UiMessage::user("u", "hi")], "trigger": "regenerate-message", "a": 1,
             "clientTools": [{"name": "t"}]});
-        let asked = init("POST", &body.to_string()).asked().unwrap().unwrap();
+        let asked = init("POST", &body.to_string()).asked().unwrap();
         assert!(asked.regenerate && asked.messages.len() == 1);
         assert_eq!(asked.body, Some(json!({"a": 1})));
         assert!(asked.client_tools.unwrap()[0].client);

@@ -128,7 +128,7 @@ async fn play(agent: &Agent, text: &str) -> bool {
 
 async fn join(hubs: &Hubs, session: &str) -> Option<(Seat, Frames)> {
     let (outbox, frames) = outbox(1 << 20);
-    Some((hubs.join(session, "fuzzed", outbox, true).await.ok()??, frames))
+    Some((hubs.join(session, None, "fuzzed", outbox, true).await.ok()??, frames))
 }
 
 /// Whether a new client's question is answered.

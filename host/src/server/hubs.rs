@@ -59,12 +59,13 @@ impl Hubs {
     pub(super) async fn join(
         &self,
         session: &str,
+        client: Option<String>,
         agent: &str,
         outbox: Outbox,
         observes: bool,
     ) -> Result<Option<Seat>, SessionError> {
-        self.seat(session, |connection| Order::Join { connection, agent: agent.to_owned(), outbox, observes })
-            .await
+        let agent = agent.to_owned();
+        self.seat(session, |connection| Order::Join { connection, client, agent, outbox, observes }).await
     }
 
     /// Seats somebody who watches, and has seen the events up to the one with the id `after`. None if the server stops.
@@ -82,7 +83,7 @@ impl Hubs {
         session: &str,
         order: impl FnOnce(u64) -> Order,
     ) -> Result<Option<Seat>, SessionError> {
-        let orders = self.open(self.agent.session(session).await?);
+        let orders = self.open(self.agent.asleep(session).await?);
         let connection = self.connections.fetch_add(1, Ordering::Relaxed);
         Ok(orders.send(order(connection)).await.is_ok().then_some(Seat { connection, orders }))
     }
@@ -106,6 +107,12 @@ impl Hubs {
     /// How many sessions have a hub that works.
     pub(super) fn open_now(&self) -> usize {
         self.hubs.lock().values().filter(|hub| !hub.task.is_finished()).count()
+    }
+
+    /// Has taken up what an earlier process has left of a session, with its hub there to tell of it.
+    pub(super) async fn wake(&self, session: Session) {
+        // A hub that is gone has taken it up.
+        let _ = self.open(session).send(Order::Wake).await;
     }
 
     /// Waits for the hubs to end, as they do once the server stops.

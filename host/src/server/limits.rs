@@ -16,6 +16,9 @@ pub struct Limits {
     pub idle: Duration,
     /// How long turns that run may take to end when the server stops. 10 s.
     pub stop: Duration,
+    /// How long turns that an earlier process has left wait for a client of theirs, which then sees what becomes of them;
+    /// without one they are taken up after that time. 2 s.
+    pub unattended: Duration,
 }
 
 impl Default for Limits {
@@ -27,6 +30,7 @@ impl Default for Limits {
             requests: 64,
             idle: Duration::from_hours(1),
             stop: Duration::from_secs(10),
+            unattended: Duration::from_secs(2),
         }
     }
 }

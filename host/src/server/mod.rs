@@ -30,6 +30,7 @@ mod turn;
 use std::future::{Future, IntoFuture};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
@@ -126,9 +127,8 @@ impl Server {
     ) -> io::Result<()> {
         let stopping = CancellationToken::new();
         let hubs = Arc::new(Hubs::new(self.agent.clone(), self.limits, stopping.clone()));
-        for session in self.agent.recover().await.map_err(io::Error::other)? {
-            hubs.open(session);
-        }
+        let interrupted = self.agent.interrupted().await.map_err(io::Error::other)?;
+        let unattended = tokio::spawn(take_up(hubs.clone(), interrupted, self.limits.unattended));
         let access = self.access.on(listener.local_addr()?);
         let shared = Shared::new(hubs.clone(), self.name, access, self.limits, self.operator);
         let own = stopping.clone();
@@ -145,7 +145,22 @@ impl Server {
         // A client that says nothing does not hold the server up.
         let served = tokio::select! { served = serving.into_future() => served, () = late => Ok(()) };
         stopping.cancel();
+        unattended.abort();
         hubs.close().await;
         served
+    }
+}
+
+/// Takes up what an earlier process has left in sessions, once their clients have had the time to come back.
+async fn take_up(hubs: Arc<Hubs>, interrupted: Vec<String>, wait: Duration) {
+    if interrupted.is_empty() {
+        return;
+    }
+    tokio::time::sleep(wait).await;
+    for name in interrupted {
+        match hubs.agent.asleep(&name).await {
+            Ok(session) => hubs.wake(session).await,
+            Err(error) => tracing::error!("an interrupted session is left alone: {error}"),
+        }
     }
 }

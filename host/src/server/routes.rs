@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::extract::{DefaultBodyLimit, Path, RawPathParams, Request, State, WebSocketUpgrade};
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{DefaultBodyLimit, Path, RawPathParams, RawQuery, Request, State, WebSocketUpgrade};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Extension, Router};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -68,7 +69,7 @@ impl Shared {
     }
 
     fn knows(&self, agent: &str) -> bool {
-        self.name.as_deref().is_none_or(|name| name == agent)
+        self.name.as_deref().is_none_or(|name| name == agent || kebab(name) == agent)
     }
 }
 
@@ -87,10 +88,23 @@ impl Place {
     }
 }
 
+/// A class's name as clients write it in an address: `my-agent` for `MyAgent`.
+fn kebab(name: &str) -> String {
+    let shouted = !name.chars().any(char::is_lowercase);
+    let mut written = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !shouted {
+            written.push('-');
+        }
+        written.extend(letter.to_lowercase());
+    }
+    written.replace('_', "-").trim_matches('-').to_owned()
+}
+
 pub(super) fn routes(shared: Shared) -> Router {
     Router::new()
-        .route("/agents/{agent}/{session}", get(connect))
-        .route("/agents/{agent}/{session}/get-messages", get(get_messages))
+        .route("/agents/{agent}/{session}", any(connect))
+        .route("/agents/{agent}/{session}/{*path}", any(below))
         .route("/api/chat", post(sse::chat))
         .route("/api/sessions/{session}/turns", post(turn::post))
         .route("/metrics", get(metrics::metrics))
@@ -135,21 +149,65 @@ async fn guard(
     response
 }
 
+fn unknown() -> Response {
+    (StatusCode::BAD_REQUEST, "there is no agent of that name here").into_response()
+}
+
 async fn connect(
     State(shared): State<Shared>,
     Extension(caller): Extension<Caller>,
     Path((agent, session)): Path<(String, String)>,
-    upgrade: WebSocketUpgrade,
+    RawQuery(query): RawQuery,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     if !shared.knows(&agent) {
-        return nothing();
+        return unknown();
     }
-    let place = match shared.place(&caller, &session) {
+    match upgrade {
+        Ok(upgrade) => open(&shared, &caller, &agent, &session, query.as_deref(), upgrade).await,
+        Err(_) => nothing(),
+    }
+}
+
+/// What there is below a session: its messages. A connection may be opened anywhere, but for agents of its own, which a
+/// session has not.
+async fn below(
+    State(shared): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Path((agent, session, path)): Path<(String, String, String)>,
+    RawQuery(query): RawQuery,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    if !shared.knows(&agent) {
+        return unknown();
+    }
+    if path == "sub" || path.starts_with("sub/") {
+        return (StatusCode::NOT_FOUND, "a session has no agents of its own here").into_response();
+    }
+    match upgrade {
+        Ok(upgrade) => open(&shared, &caller, &agent, &session, query.as_deref(), upgrade).await,
+        // As in Think, the end of the path counts.
+        Err(_) if path.rsplit('/').next() == Some("get-messages") => get_messages(&shared, &session).await,
+        Err(_) => nothing(),
+    }
+}
+
+async fn open(
+    shared: &Shared,
+    caller: &Caller,
+    agent: &str,
+    session: &str,
+    query: Option<&str>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let place = match shared.place(caller, session) {
         Ok(place) => place,
         Err(refusal) => return refusal.into_response(),
     };
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
-    let seat = match shared.hubs.join(&session, &agent, outbox, false).await {
+    // Its own id, the same for all its connections.
+    let client = query.and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("_pk=")));
+    let seat = match shared.hubs.join(session, client.map(str::to_owned), agent, outbox, false).await {
         Ok(Some(seat)) => seat,
         Ok(None) => return (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
         Err(error) => return failed(&error),
@@ -162,18 +220,15 @@ async fn connect(
     })
 }
 
-async fn get_messages(
-    State(shared): State<Shared>,
-    Path((agent, session)): Path<(String, String)>,
-) -> Response {
-    if !shared.knows(&agent) {
-        return nothing();
-    }
-    let stored = match shared.hubs.agent.session(&session).await {
-        Ok(session) => session.messages().await,
+async fn get_messages(shared: &Shared, session: &str) -> Response {
+    let session = match shared.hubs.agent.asleep(session).await {
+        Ok(session) => session,
         Err(error) => return failed(&error),
     };
-    match stored {
+    if session.sleeps() {
+        shared.hubs.wake(session.clone()).await;
+    }
+    match session.messages().await {
         Ok(stored) => {
             let json = [(header::CONTENT_TYPE, "application/json")];
             (json, messages::messages(&stored).to_string()).into_response()
@@ -193,6 +248,23 @@ pub(super) fn failed(error: &SessionError) -> Response {
         SessionError::Hook(_) | SessionError::Store(_) => {
             tracing::error!("a session cannot be opened: {error}");
             (StatusCode::INTERNAL_SERVER_ERROR, "the session cannot be opened").into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kebab;
+
+    #[test]
+    fn classes_are_addressed_in_small_letters() {
+        for (name, address) in [
+            ("MyAgent", "my-agent"),
+            ("chat", "chat"),
+            ("MY_AGENT", "my-agent"),
+            ("chat_Agent_", "chat--agent"),
+        ] {
+            assert_eq!(kebab(name), address);
         }
     }
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::access::Caller;
 use super::decisions::{Decision, decisions};
-use super::frames::{ClientFrame, Init};
+use super::frames::{ClientFrame, Init, Unasked};
 use super::hub::Order;
 use super::hubs::Seat;
 use super::outbox::{Frames, outbox};
@@ -58,9 +58,13 @@ pub(super) async fn chat(
     body.remove("messageId");
     let init = Init::post(Json::Object(body).to_string());
     let asked = match init.asked() {
-        Some(Ok(asked)) => asked,
-        Some(Err(error)) => return (StatusCode::BAD_REQUEST, error).into_response(),
-        None => return (StatusCode::BAD_REQUEST, "the body is to have `messages`, a list").into_response(),
+        Ok(asked) => asked,
+        Err(Unasked::Wrong(error) | Unasked::Unreadable(error)) => {
+            return (StatusCode::BAD_REQUEST, error).into_response();
+        }
+        Err(Unasked::Nothing) => {
+            return (StatusCode::BAD_REQUEST, "the body is to have `messages`, a list").into_response();
+        }
     };
     let mut listener = match listen(&shared, &caller, &session, &headers).await {
         Ok(listener) => listener,
@@ -104,7 +108,7 @@ async fn listen(
 ) -> Result<Listener, Response> {
     let place = shared.place(caller, session).map_err(IntoResponse::into_response)?;
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
-    match shared.hubs.join(session, AGENT, outbox, headers.contains_key(EVENTS)).await {
+    match shared.hubs.join(session, None, AGENT, outbox, headers.contains_key(EVENTS)).await {
         Ok(Some(seat)) => {
             Ok(Listener { seat, frames, request: None, denied: Vec::new(), over: false, _place: place })
         }
@@ -137,7 +141,7 @@ impl Listener {
                 Some("cf_agent_stream_resuming") => {
                     let id = frame["id"].as_str().unwrap_or_default().to_owned();
                     self.request = Some(id.clone());
-                    self.order(ClientFrame::ResumeAck { id }).await;
+                    self.order(ClientFrame::ResumeAck { id: Some(id) }).await;
                     return true;
                 }
                 Some("cf_agent_stream_resume_none") => break,

@@ -52,7 +52,7 @@ impl Checkup {
             |error: rusqlite::Error| StoreError::Open { file: file.into(), reason: error.to_string() };
         let connection =
             Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(opened)?;
-        connection.busy_timeout(super::sqlite::BUSY).map_err(opened)?;
+        connection.busy_timeout(super::open::BUSY).map_err(opened)?;
         // Reads the first page: what is no database ends here, and a file that has lost its end.
         match connection.pragma_query_value(None, "schema_version", |_| Ok(())) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {

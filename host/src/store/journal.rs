@@ -17,6 +17,9 @@ pub struct TurnRecord {
     pub start: TurnStart,
     /// The request with which it all began: its own, or that of the turn that it takes up.
     pub root_request_id: String,
+    /// The user's messages of the client's request that it answers; none if no client has asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub message_ids: Vec<String>,
     /// The message that the answer is for, if it is not the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,

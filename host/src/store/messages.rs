@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{Incoming, LastRequest, Received, StoreError, TurnRecord, compaction, journal, sessions};
-use crate::turn::{TurnStart, UiMessage, UiRole};
+use crate::turn::{ToolDefinition, TurnStart, UiMessage, UiRole};
 
 /// A message's id, and its text in JSON.
 pub(super) type Row = (String, String);
@@ -151,6 +151,20 @@ pub(super) fn last_request(connection: &Connection, session: &str) -> Result<Las
         .optional()?;
     // A request that this version cannot read is as good as none: the next one replaces it.
     Ok(found.flatten().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+}
+
+/// Has the turns that come offer other tools of the client's.
+pub(super) fn set_client_tools(
+    connection: &Connection,
+    session: &str,
+    client_tools: Vec<ToolDefinition>,
+) -> Result<(), StoreError> {
+    let last = LastRequest { client_tools, ..last_request(connection, session)? };
+    let (session_id, _) = place(connection, session)?;
+    connection
+        .prepare_cached("UPDATE sessions SET last_request = ? WHERE id = ?")?
+        .execute((serde_json::to_string(&last).unwrap_or_default(), session_id))?;
+    Ok(())
 }
 
 pub(super) fn receive(

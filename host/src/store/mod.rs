@@ -10,6 +10,8 @@ mod health;
 mod holder;
 mod journal;
 mod messages;
+mod notes;
+mod open;
 mod schema;
 mod search;
 mod sessions;
@@ -73,6 +75,9 @@ pub trait Store: Send + Sync {
     /// Stores a client's request in one transaction: its messages at the end of the conversation, and what it says
     /// beyond them.
     async fn receive(&self, session: &str, incoming: Incoming) -> Result<Received, StoreError>;
+
+    /// Has the turns that come offer these tools of the client's, in place of those of its last request.
+    async fn set_client_tools(&self, session: &str, tools: Vec<ToolDefinition>) -> Result<(), StoreError>;
 
     /// Takes a session for this process, and says which of its turns are not over, those that had begun first.
     ///
@@ -250,6 +255,13 @@ pub trait Store: Send + Sync {
         delta: i64,
         limit: u64,
     ) -> Result<Increment, StoreError>;
+
+    /// What was noted of a session under a key; none if nothing was.
+    async fn noted(&self, session: &str, key: &str) -> Result<Option<String>, StoreError>;
+
+    /// Notes something of a session under a key, in place of what was there, until the session is deleted; none forgets
+    /// it. A copy of the session does not have it.
+    async fn set_noted(&self, session: &str, key: &str, text: Option<&str>) -> Result<(), StoreError>;
 
     /// The text of a session's context block; none if there is no such block.
     async fn context(&self, session: &str, label: &str) -> Result<Option<String>, StoreError>;

@@ -14,6 +14,7 @@ const STEPS: &[M<'_>] = &[
     M::up(include_str!("../../migrations/0008_session_totals.sql")),
     M::up(include_str!("../../migrations/0009_search.sql")),
     M::up(include_str!("../../migrations/0010_context_prompt.sql")),
+    M::up(include_str!("../../migrations/0011_notes.sql")),
 ];
 
 /// The version that they lead to.

@@ -92,6 +92,11 @@ pub struct TurnMachine {
 }
 
 impl TurnMachine {
+    /// The answer is begun anew, as another message.
+    pub(crate) fn answer_as(&mut self, message_id: String) {
+        self.start.message_id = message_id;
+    }
+
     /// A turn that has not begun.
     #[must_use]
     pub fn new(start: TurnStart) -> Self {

@@ -172,7 +172,11 @@ impl UiMessage {
                     UiPart::Tool(Box::new(ToolPart {
                         tool_name: call.tool_name.clone(),
                         tool_call_id: call.tool_call_id.clone(),
-                        input: call.input.clone(),
+                        // A text that is no JSON is no input.
+                        input: match &call.malformed {
+                            Some(_) if !call.input.is_object() => JsonObject::new().into(),
+                            _ => call.input.clone(),
+                        },
                         state: match record.map(|record| &record.output) {
                             None if approval.is_some() => ToolState::ApprovalRequested,
                             None => ToolState::InputAvailable,

@@ -6,7 +6,7 @@ use lathe::store::{
     Added, Entry, Hit, Incoming, Increment, JournalChange, LastRequest, NewSubmission, Received, SessionInfo,
     SqliteStore, Store, StoreError, Submission, Unfinished,
 };
-use lathe::turn::{SubmissionStatus, UiMessage};
+use lathe::turn::{SubmissionStatus, ToolDefinition, UiMessage};
 
 /// Neither a stream nor the beginning of a turn is stored. A question is noted with its turn and an answer ends it, each in the
 /// transaction that stores it, as with the journal.
@@ -55,6 +55,18 @@ impl Store for Unjournaled {
 
     async fn last_request(&self, session: &str) -> Result<LastRequest, StoreError> {
         self.0.last_request(session).await
+    }
+
+    async fn set_client_tools(&self, session: &str, tools: Vec<ToolDefinition>) -> Result<(), StoreError> {
+        self.0.set_client_tools(session, tools).await
+    }
+
+    async fn noted(&self, session: &str, key: &str) -> Result<Option<String>, StoreError> {
+        self.0.noted(session, key).await
+    }
+
+    async fn set_noted(&self, session: &str, key: &str, text: Option<&str>) -> Result<(), StoreError> {
+        self.0.set_noted(session, key, text).await
     }
 
     async fn receive(&self, session: &str, incoming: Incoming) -> Result<Received, StoreError> {

@@ -110,7 +110,7 @@ fn files() -> anyhow::Result<Vec<PathBuf>> {
         None => {
             let mut folders = entries(&root().join("tests/conformance"))?;
             // The tests `recovery` and `wire` play theirs.
-            let own = ["think-recovery", "lathe-recovery", "think-wire"];
+            let own = ["think-recovery", "lathe-recovery", "think-wire", "think-wire-more"];
             folders.retain(|path| path.is_dir() && !own.iter().any(|name| path.ends_with(name)));
             folders
         }

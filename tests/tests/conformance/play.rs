@@ -1,16 +1,17 @@
 //! Plays a case, and brings what happened into the form in which cases are recorded.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
 use lathe::Agent;
 use lathe::agent::BuildError;
-use lathe::extensions::{Extension, ExtensionSettings, Limits, Loader};
+use lathe::extensions::Extension;
 use lathe::model::{Script, ScriptedModel};
 use lathe::store::{SqliteStore, Store};
 use lathe::turn::ModelCall;
 use lathe_tests::built_in::BuiltIn;
+use lathe_tests::extensions::try_load;
 use lathe_tests::probe::Template;
 use lathe_tests::recording::{pick, pick_content};
 use parking_lot::Mutex;
@@ -18,9 +19,6 @@ use serde_json::{Map, Value, json};
 
 use crate::case::Case;
 use crate::host;
-
-/// As in the recordings.
-const HOOK_TIMEOUT_MS: u64 = 1_000;
 
 /// Plays cases, all with the same guest.
 pub(crate) struct Player {
@@ -90,18 +88,7 @@ impl Player {
 
     /// The extensions that load, in order, and what `loads` says of each.
     async fn load(&self, case: &Case, folder: &Path) -> anyhow::Result<(Vec<Arc<Extension>>, Vec<Value>)> {
-        let mut files: Vec<PathBuf> = Vec::new();
-        let mut settings = std::collections::BTreeMap::new();
-        for (number, extension) in case.extensions.iter().enumerate() {
-            let file = folder.join(format!("{number:03}.wasm"));
-            self.template.write(extension, &file)?;
-            files.push(file);
-            let limits = Limits { hook_timeout_ms: HOOK_TIMEOUT_MS, ..Default::default() };
-            let name = extension["name"].as_str().unwrap_or_default().to_owned();
-            settings.insert(name, ExtensionSettings { limits, ..Default::default() });
-        }
-        let loader = Loader::new()?.cache(std::env::temp_dir().join("lathe-tests-cache")).settings(settings);
-        let loaded = loader.load_files(files.clone()).await;
+        let (files, loaded) = try_load(&self.template, &case.extensions, folder).await?;
         let loads = case.extensions.iter().zip(&files).map(|(extension, file)| {
             if let Some(loaded) = loaded.extensions.iter().find(|loaded| loaded.file == *file) {
                 let manifest = &loaded.manifest;

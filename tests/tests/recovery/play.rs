@@ -1,51 +1,50 @@
 //! Plays a case, and says what happened in the form of its `expect`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
+use lathe_tests::frames::Clients;
 use lathe_tests::recording::pick;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use crate::frames::RESPONSE;
 use crate::process::Process;
 
-/// As in the recordings: of an await without a limit of its own, of an inspect step, and how often that looks.
-const AWAIT_MS: u64 = 10_000;
+/// As in the recordings: of an inspect step, and how often that looks.
 const UNTIL: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// How long the end of a script listens for what nobody asked for.
 const QUIET: Duration = Duration::from_millis(300);
 
+/// How long a process is gone, as in the recordings at least: what was to happen in a second is due when the next one is there.
+const DOWN: Duration = Duration::from_secs(1);
+
 struct Player<'a> {
     file: &'a Path,
     folder: &'a Path,
     process: Option<Process>,
     processes: usize,
-    /// Connections by name: the place up to which they have read what the process says, and whether they asked what there
-    /// is to be resumed.
-    connections: BTreeMap<String, (usize, bool)>,
-    saved: Map<String, Value>,
+    clients: Clients,
+    down: Duration,
     transcripts: Map<String, Value>,
     submissions: Vec<Value>,
 }
 
 pub(crate) async fn play(file: &Path, case: &Value) -> anyhow::Result<Value> {
     let folder = tempfile::tempdir()?;
+    let process = Process::start(file, folder.path(), 1).await?;
     let mut player = Player {
         file,
         folder: folder.path(),
-        process: None,
-        processes: 0,
-        connections: BTreeMap::new(),
-        saved: Map::new(),
+        clients: Clients::new(process.address),
+        process: Some(process),
+        processes: 1,
+        down: if case["expect"].get("frames").is_some() { DOWN } else { Duration::ZERO },
         transcripts: Map::new(),
         submissions: Vec::new(),
     };
-    player.start()?;
     for (place, step) in case["script"].as_array().context("there is no script")?.iter().enumerate() {
         player.step(step).await.with_context(|| {
             let logs = (1..=player.processes).map(|n| {
@@ -54,12 +53,12 @@ pub(crate) async fn play(file: &Path, case: &Value) -> anyhow::Result<Value> {
             format!("step {place}, {step}\n{}", logs.collect::<String>())
         })?;
     }
-    player.process()?.quiet(QUIET).await;
+    player.clients.quiet(QUIET).await;
     player.note_transcript("end".into()).await?;
     if let Some(process) = player.process.take() {
         process.kill().await?;
     }
-    let mut got = json!({"transcripts": player.transcripts});
+    let mut got = json!({"transcripts": player.transcripts, "frames": player.clients.frames()});
     if !player.submissions.is_empty() {
         got["submissions"] = json!(player.submissions);
     }
@@ -90,9 +89,12 @@ fn recorded(case: &Value, folder: &Path, processes: usize, got: &mut Value) -> a
 }
 
 impl Player<'_> {
-    fn start(&mut self) -> anyhow::Result<()> {
+    async fn restart(&mut self) -> anyhow::Result<()> {
+        tokio::time::sleep(self.down).await;
         self.processes += 1;
-        self.process = Some(Process::start(self.file, self.folder, self.processes)?);
+        let process = Process::start(self.file, self.folder, self.processes).await?;
+        self.clients.move_to(process.address);
+        self.process = Some(process);
         Ok(())
     }
 
@@ -107,27 +109,7 @@ impl Player<'_> {
     }
 
     async fn step(&mut self, step: &Value) -> anyhow::Result<()> {
-        let text = |key: &str| step[key].as_str();
-        if let Some(name) = text("connect") {
-            let place = self.process()?.heard();
-            let opened = self.process()?.order("open", json!({})).await?;
-            if opened["busy"] == true {
-                self.process()?.hear(json!({"type": "cf_agent_stream_resuming"}));
-            }
-            self.connections.insert(name.to_owned(), (place, false));
-        } else if let Some(name) = text("send") {
-            let frame = self.filled(&step["frame"]);
-            self.answer(name, &frame)?;
-            self.process()?.order("frame", json!({"frame": frame})).await?;
-        } else if let Some(name) = text("await") {
-            self.wait(name, step).await?;
-        } else if let Some(ms) = step["sleepMs"].as_u64() {
-            tokio::time::sleep(Duration::from_millis(ms)).await;
-        } else if let Some(ms) = step["waitIdleMs"].as_u64() {
-            self.process()?.quiet(Duration::from_millis(ms)).await;
-        } else if let Some(name) = text("close") {
-            self.connections.remove(name);
-        } else if let Some(messages) = step.get("submit") {
+        if let Some(messages) = step.get("submit") {
             let options = step.get("options").cloned().unwrap_or(json!({}));
             let order = json!({"messages": messages, "options": options});
             let answer = self.process()?.order("submit", order).await?;
@@ -150,66 +132,12 @@ impl Player<'_> {
         } else if step["kill"] == true {
             self.note_transcript(format!("before kill {}", self.processes)).await?;
             self.process.take().context("no process runs")?.kill().await?;
-            self.connections.clear();
         } else if step["restart"] == true {
-            self.start()?;
+            self.restart().await?;
         } else {
-            anyhow::bail!("nobody knows this step");
+            ensure!(self.clients.step(step).await?, "nobody knows this step");
         }
         Ok(())
-    }
-
-    /// What a server would answer by itself, without the session.
-    fn answer(&mut self, name: &str, frame: &Value) -> anyhow::Result<()> {
-        let connection = self.connections.get_mut(name).context("nobody has that name")?;
-        match frame["type"].as_str() {
-            Some("cf_agent_stream_resume_request") => {
-                connection.1 = true;
-                let probe = &frame["probeId"];
-                self.process()?
-                    .hear(json!({"type": "cf_agent_stream_resuming", "probeId": probe, "id": "resumed"}));
-            }
-            // What was asked for is played again, up to its end.
-            Some("cf_agent_stream_resume_ack") => {
-                let done = connection.1;
-                self.process()?.hear(json!({"type": RESPONSE, "replayComplete": true, "done": done}));
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    async fn wait(&mut self, name: &str, step: &Value) -> anyhow::Result<()> {
-        let (place, _) = *self.connections.get(name).context("nobody has that name")?;
-        let patience = Duration::from_millis(step["timeoutMs"].as_u64().unwrap_or(AWAIT_MS));
-        let wanted = |frame: &Value| frame["type"] == step["type"] && holds(frame, &step["where"]);
-        let (frame, next) = self.process()?.wait(place, patience, wanted).await?;
-        if let Some(connection) = self.connections.get_mut(name) {
-            connection.0 = next;
-        }
-        if let Some(name) = step["as"].as_str() {
-            self.saved.insert(name.to_owned(), frame);
-        }
-        Ok(())
-    }
-
-    /// A frame with the values that it takes from others.
-    fn filled(&self, value: &Value) -> Value {
-        match value {
-            Value::String(text) if text.starts_with('$') => {
-                let mut names = text.trim_start_matches('$').split('.');
-                let saved = names.next().and_then(|name| self.saved.get(name));
-                names
-                    .try_fold(saved.unwrap_or(&Value::Null), |value, name| value.get(name))
-                    .cloned()
-                    .unwrap_or_default()
-            }
-            Value::Array(list) => list.iter().map(|value| self.filled(value)).collect(),
-            Value::Object(fields) => {
-                Value::Object(fields.iter().map(|(key, value)| (key.clone(), self.filled(value))).collect())
-            }
-            other => other.clone(),
-        }
     }
 
     fn keep(&mut self, what: &str, asked: Value, answer: &Value) {
@@ -218,16 +146,5 @@ impl Player<'_> {
         let mut kept = pick(answer, &fields);
         kept.insert(what.to_owned(), asked);
         self.submissions.push(kept.into());
-    }
-}
-
-/// Whether a frame has all that is waited for, at any depth.
-fn holds(frame: &Value, wanted: &Value) -> bool {
-    match wanted {
-        Value::Null => true,
-        Value::Object(wanted) => {
-            wanted.iter().all(|(key, wanted)| frame.get(key).is_some_and(|frame| holds(frame, wanted)))
-        }
-        other => frame == other,
     }
 }

@@ -4,17 +4,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::ensure;
 use async_trait::async_trait;
 use lathe::Agent;
-use lathe::agent::Concurrency;
 use lathe::model::{Script, ScriptedModel};
 use lathe::server::Server;
 use lathe::store::SqliteStore;
 use lathe::tools::{CallContext, Tool, ToolAnswer};
 use lathe::turn::{Json, ToolDefinition, ToolError};
 use lathe_tests::built_in::BuiltIn;
-use lathe_tests::recording::{definition, entry};
+use lathe_tests::extensions;
+use lathe_tests::probe::Template;
+use lathe_tests::recording::{concurrency, definition, entry};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -31,9 +31,12 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) async fn start(case: &Value) -> anyhow::Result<Self> {
-        ensure!(case["extensions"].as_array().is_none_or(Vec::is_empty), "extensions are not played here");
+    pub(crate) async fn start(case: &Value, probe: Option<&Template>) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
+        let extensions = match probe {
+            Some(probe) => extensions::load(probe, &case["extensions"], folder.path()).await?,
+            None => Vec::new(),
+        };
         let script: Value = case["model"].as_array().into_iter().flatten().map(entry).collect();
         let script = Script::parse(&script.to_string()).map_err(anyhow::Error::msg)?;
         let model = Arc::new(ScriptedModel::new("scripted", script));
@@ -47,6 +50,7 @@ impl Host {
         let mut agent = Agent::builder(store)
             .model(model.clone())
             .system(system)
+            .extensions(extensions)
             .concurrency(concurrency(&settings["messageConcurrency"])?)
             .hooks(Arc::new(built_in));
         for (name, behaviour) in settings["tools"].as_object().into_iter().flatten() {
@@ -63,21 +67,6 @@ impl Host {
         tokio::spawn(Server::new(agent.build()?).serve(listener, stopped));
         Ok(Self { address, model, hooks, _folder: folder, _stop: stop.drop_guard() })
     }
-}
-
-fn concurrency(said: &Value) -> anyhow::Result<Concurrency> {
-    let strategy = said["strategy"].as_str().or(said.as_str());
-    Ok(match strategy {
-        None | Some("queue") => Concurrency::Queue,
-        Some("latest") => Concurrency::Latest,
-        Some("merge") => Concurrency::Merge,
-        Some("drop") => Concurrency::Drop,
-        Some("debounce") => {
-            let pause = said["debounceMs"].as_u64().map(Duration::from_millis);
-            Concurrency::Debounce(pause.unwrap_or(Concurrency::DEBOUNCE))
-        }
-        Some(other) => anyhow::bail!("there is no concurrency {other}"),
-    })
 }
 
 struct CaseTool {

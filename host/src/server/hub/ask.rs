@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Hub, Refused};
-use crate::agent::{ChatRequest, TurnStream};
+use crate::agent::{ChatRequest, ClientAnswer, TurnStream};
 use crate::server::decisions::Decision;
-use crate::server::frames::{self, Asked, Init};
+use crate::server::frames::{self, Asked, ClientTool, Init, Unasked};
 use crate::server::stream::{Request, Stream};
-use crate::turn::{Json, ToolError, ToolState, Trigger, UiMessage, UiRole};
+use crate::turn::{Json, ToolDefinition, ToolError, ToolOutput, Trigger};
 
 /// Where messages come from that a client sends, by Think's name for it.
 const CHANNEL: &str = "web";
@@ -24,14 +24,14 @@ impl Hub {
         if running || self.requests.iter().any(|request| request.id == id) {
             return;
         }
-        let mut request = Request { id, asker: Some(from), ..Request::default() };
+        let mut request = Request { id, asker: Some(from), asked: true, ..Request::default() };
         let asked = match init.asked() {
-            None => return,
-            Some(Err(error)) => return self.refuse(from, request, &error),
-            Some(Ok(asked)) => asked,
+            Ok(asked) => asked,
+            Err(Unasked::Nothing) => return,
+            Err(Unasked::Unreadable(error)) => return self.session.refused(&request.id, &error),
+            Err(Unasked::Wrong(error)) => return self.refuse(from, request, &error),
         };
         let Asked { messages, regenerate, client_tools, body } = asked;
-        request.message_ids = last_of_user(&messages);
         let asked = ChatRequest {
             request_id: Some(request.id.clone()),
             messages,
@@ -41,6 +41,7 @@ impl Hub {
             channel: Some(CHANNEL.into()),
             regenerate,
         };
+        request.message_ids = asked.message_ids();
         match self.begin(request.clone(), asked).await {
             Ok(turn) => turn.detach(),
             Err(refused) => self.refuse(from, request, &refused.to_string()),
@@ -50,7 +51,7 @@ impl Hub {
     /// Has a request answered of somebody who is not connected.
     pub(super) async fn answer(&mut self, asked: ChatRequest) -> Result<TurnStream, Refused> {
         let id = asked.request_id.clone().unwrap_or_default();
-        let request = Request { id, message_ids: last_of_user(&asked.messages), ..Request::default() };
+        let request = Request { id, message_ids: asked.message_ids(), ..Request::default() };
         self.begin(request, asked).await
     }
 
@@ -58,27 +59,13 @@ impl Hub {
         if self.requests.len() >= self.limits.requests {
             return Err(Refused::Full);
         }
-        self.forget_failure();
-        self.requests.push(request.clone());
-        let turn = match self.session.send(asked).await {
-            Ok(turn) => turn,
-            Err(error) => {
-                self.requests.retain(|other| other.id != request.id);
-                return Err(Refused::Other(error.to_string()));
-            }
-        };
-        let others = self.connections.keys().filter(|connection| Some(**connection) != request.asker);
-        if others.count() > 0 {
-            let stored = self.stored().await;
-            if request.is_in(&stored) {
-                let frame = frames::transcript(&stored, false);
-                match request.asker {
-                    Some(asker) => self.tell_others(asker, &frame),
-                    None => self.tell_all(&frame),
-                }
-            }
-        }
-        Ok(turn)
+        self.forget_failure().await;
+        let id = request.id.clone();
+        self.requests.push(request);
+        self.session.send(asked).await.map_err(|error| {
+            self.requests.retain(|other| other.id != id);
+            Refused::Other(error.to_string())
+        })
     }
 
     fn refuse(&mut self, to: u64, request: Request, error: &str) {
@@ -90,6 +77,11 @@ impl Hub {
         self.session.stop();
         let turns = self.stream.iter().map(|stream| &stream.request).chain(&self.requests);
         self.cleared.extend(turns.map(|request| request.id.clone()));
+        let awaiting = self.answers.take().map(|answers| answers.awaiting).into_iter().flatten();
+        for connection in awaiting.chain(std::mem::take(&mut self.waiting)) {
+            self.tell(connection, &frames::resume_none(None, None));
+        }
+        self.excluded.clear();
         if !self.session.wait_until_stable(CLEARED).await {
             tracing::warn!(
                 session = self.session.name(),
@@ -100,9 +92,19 @@ impl Hub {
             tracing::error!(session = self.session.name(), "the conversation cannot be cleared: {error}");
             return;
         }
-        self.last = None;
-        self.answerer = None;
+        self.closed.clear();
+        self.forget_failure().await;
         self.tell_others(from, &frames::clear());
+    }
+
+    /// Takes the tools that a client brings with an answer.
+    pub(super) async fn take_tools(&self, tools: Option<Vec<ClientTool>>) {
+        let tools: Vec<ToolDefinition> = tools.into_iter().flatten().map(frames::definition).collect();
+        if !tools.is_empty()
+            && let Err(error) = self.session.set_client_tools(tools).await
+        {
+            tracing::error!(session = self.session.name(), "a client's tools cannot be stored: {error}");
+        }
     }
 
     /// Takes the result of a call that a client has run; the text of an error if it failed, or none.
@@ -114,10 +116,23 @@ impl Hub {
         go_on: bool,
     ) {
         let result = result.map_err(|text| {
-            ToolError::failed(text.unwrap_or_else(|| "The client could not run the tool.".into()))
+            ToolError::failed(text.unwrap_or_else(|| "Tool execution denied by user".into()))
         });
+        let answer = ClientAnswer::Result(ToolOutput::from(result.clone()));
         let taken = self.session.tool_result(tool_call_id, result, go_on).await;
         self.answered(from, go_on, taken);
+        self.show_answer(tool_call_id, answer).await;
+    }
+
+    /// Shows a call as answered that is part of an answer which still streams.
+    async fn show_answer(&mut self, tool_call_id: &str, answer: ClientAnswer) {
+        let Some(stream) = self.stream.as_mut().filter(|stream| !stream.orphan) else { return };
+        // In a stored message it is shown as stored.
+        if let Some(message) = stream.answered(tool_call_id, answer)
+            && !self.stored().await.iter().any(|stored| stored.id == message.id)
+        {
+            self.tell_all(&frames::message_updated(&message));
+        }
     }
 
     pub(super) async fn approval(
@@ -145,41 +160,29 @@ impl Hub {
     }
 
     fn answered(&mut self, from: u64, go_on: bool, taken: Result<(), crate::agent::AnswerError>) {
-        match taken {
-            Ok(()) if go_on => self.answerer = Some(from),
-            Ok(()) => {}
-            Err(error) => tracing::debug!(session = self.session.name(), "{error}"),
+        if let Err(error) = taken {
+            tracing::debug!(session = self.session.name(), "{error}");
+        }
+        // Also where nobody has asked for that answer: the conversation goes on all the same.
+        if go_on {
+            let answers = self.answers.get_or_insert_default();
+            answers.owner = Some(from);
+            answers.awaiting.insert(from);
         }
     }
 
-    /// A call of a method. There is but one, Think's list of what a person is to decide.
-    pub(super) async fn call(&mut self, from: u64, id: &str, method: &str) {
+    /// A call of a method. There are those alone that a person who approves needs.
+    pub(super) fn call(&mut self, from: u64, id: &str, method: &str, args: &[Json]) {
         let frame = match method {
-            "pendingApprovals" => frames::result(id, &pending(&self.stored().await)),
+            // Of actions and of code that pauses, which this host has not; tools that need approval are in the messages.
+            "pendingApprovals" | "pendingExecutions" => frames::result(id, &json!([])),
+            "approveExecution" | "rejectExecution" => {
+                let error = "nothing of that name waits for a decision";
+                let result = json!({"status": "error", "executionId": args.first(), "error": error});
+                frames::result(id, &result)
+            }
             _ => frames::failure(id, &format!("there is no method \"{method}\"")),
         };
         self.tell(from, &frame);
     }
-}
-
-/// The user's messages at the end.
-fn last_of_user(messages: &[UiMessage]) -> Vec<String> {
-    let user = messages.iter().rev().take_while(|message| message.role == UiRole::User);
-    let mut ids: Vec<String> = user.map(|message| message.id.clone()).collect();
-    ids.reverse();
-    ids
-}
-
-/// The calls that wait for a person's approval.
-fn pending(messages: &[UiMessage]) -> Json {
-    let tools = messages.iter().flat_map(UiMessage::tools);
-    let waiting = tools.filter(|tool| tool.state == ToolState::ApprovalRequested).map(|tool| {
-        json!({
-            "approvalId": tool.approval.as_ref().map(|approval| &approval.id),
-            "toolCallId": tool.tool_call_id,
-            "toolName": tool.tool_name,
-            "input": tool.input,
-        })
-    });
-    waiting.collect()
 }

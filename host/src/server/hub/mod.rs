@@ -5,8 +5,9 @@ mod resume;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod wake;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
@@ -27,11 +28,21 @@ use crate::turn::Json;
 /// How long a session without a connection and without a turn is kept, for who comes back: 5 minutes.
 const IDLE: Duration = Duration::from_mins(5);
 
+/// How long clients wait at most until it is decided what becomes of a turn that an earlier process has left: 10 s.
+const HELD: Duration = Duration::from_secs(10);
+
+/// How long a client that comes back has to say that it wants the stream that it is told of: 50 ms.
+const SAID: Duration = Duration::from_millis(50);
+
+/// What is noted of a session for the next process: what clients share, and what the last turn has failed with.
+const STATE: &str = "client-state";
+const FAILURE: &str = "failure";
+
 /// What a hub is told by connections.
 pub(super) enum Order {
-    /// A client is there. `agent` is the name by which it called; `observes`: it is also told what happens around the
-    /// answer.
-    Join { connection: u64, agent: String, outbox: Outbox, observes: bool },
+    /// A client is there. `agent` is the name by which it called, `client` its name of itself; `observes`: it is also told
+    /// what happens around the answer.
+    Join { connection: u64, client: Option<String>, agent: String, outbox: Outbox, observes: bool },
     /// Somebody watches. `after` is the id of the last event that they have seen.
     Inspect { connection: u64, after: Option<String>, outbox: Outbox },
     /// It says something.
@@ -41,6 +52,8 @@ pub(super) enum Order {
     Decide { decisions: Vec<Decision>, goes_on: oneshot::Sender<bool> },
     /// It is gone.
     Leave { connection: u64 },
+    /// What an earlier process has left is to be taken up, though nobody is there.
+    Wake,
     /// Somebody who is not connected has a request answered. Nothing is returned if the server stops.
     Turn { request: Box<ChatRequest>, reply: oneshot::Sender<Result<TurnStream, Refused>> },
 }
@@ -67,40 +80,62 @@ pub(super) struct Hub {
     session: Session,
     events: Watcher,
     limits: Limits,
-    connections: HashMap<u64, Outbox>,
+    connections: HashMap<u64, Connection>,
     feed: Feed,
     /// Those that are told what happens around the answer.
     observers: HashSet<u64>,
     /// Turns that show nothing yet, those that were asked for first in front.
     requests: Vec<Request>,
     stream: Option<Stream>,
-    /// The stream before it.
-    last: Option<Stream>,
+    /// Streams that have ended, the last one at the back.
+    closed: VecDeque<Stream>,
+    /// What the last turn has failed with.
+    failure: Option<Stream>,
     /// Connections that wait for a stream to begin.
     waiting: HashSet<u64>,
     /// Connections that were told of a stream and have not said that they want it.
     excluded: HashSet<u64>,
-    /// Who has answered a call so that the conversation goes on.
-    answerer: Option<u64>,
-    /// A turn runs or waits of which nothing has been told yet.
-    untold: bool,
+    /// Calls were answered so that the conversation goes on.
+    answers: Option<Answers>,
     /// The turn that is taken up.
     recovering: Option<String>,
+    /// Turns that have ended, until their session says so too.
+    finished: HashSet<String>,
     /// Turns whose conversation was cleared while they ran.
     cleared: HashSet<String>,
     /// What clients share.
     state: Option<Json>,
     tally: Tally,
+    /// A turn is given up, and its end comes.
+    exhausted: bool,
+    /// The turn that an earlier process has left without having shown anything.
+    left: Option<Request>,
+    /// What an earlier process has left is taken up.
+    awake: bool,
+    /// Clients wait until it is decided what becomes of that.
+    held: bool,
+    /// It is time for its next attempt: clients wait until that has begun.
+    due: bool,
+}
+
+struct Connection {
+    /// A client may have several.
+    client: Option<String>,
+    outbox: Outbox,
+}
+
+/// Who has had the conversation go on by itself.
+#[derive(Default)]
+struct Answers {
+    /// Who has answered last, as long as they are there.
+    owner: Option<u64>,
+    /// Who is told when it does.
+    awaiting: HashSet<u64>,
 }
 
 impl Hub {
     pub(super) fn new(session: Session, limits: Limits, metrics: Arc<Metrics>) -> Self {
         let events = session.watch();
-        let untold = session.is_busy();
-        // It is watched as any other turn.
-        if let Some(stream) = session.recovery() {
-            stream.detach();
-        }
         Self {
             session,
             events,
@@ -110,21 +145,29 @@ impl Hub {
             observers: HashSet::new(),
             requests: Vec::new(),
             stream: None,
-            last: None,
+            closed: VecDeque::new(),
+            failure: None,
             waiting: HashSet::new(),
             excluded: HashSet::new(),
-            answerer: None,
-            untold,
+            answers: None,
             recovering: None,
+            finished: HashSet::new(),
             cleared: HashSet::new(),
             state: None,
             tally: Tally::new(metrics),
+            exhausted: false,
+            left: None,
+            awake: false,
+            held: false,
+            due: false,
         }
     }
 
     /// Works until nobody has wanted anything for a while, or the server stops and the turns are over.
     pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>, stop: CancellationToken) {
+        self.remember().await;
         let mut until = Instant::now() + IDLE;
+        let held = Instant::now() + HELD;
         let mut stopping = false;
         loop {
             self.tally.waiting(self.requests.len());
@@ -148,15 +191,28 @@ impl Hub {
                 }
                 () = tokio::time::sleep_until(until), if stopping || !wanted => return,
                 event = self.events.next() => match event {
-                    Some(event) => self.event(event).await,
+                    Some(event) => {
+                        let held = self.holds();
+                        self.event(event).await;
+                        // What clients have said meanwhile is about what they have seen.
+                        while held && !self.holds() && let Ok(order) = orders.try_recv() {
+                            self.order(order, stopping).await;
+                        }
+                    }
                     None => self.lagged(),
                 },
-                order = orders.recv() => match order {
+                () = tokio::time::sleep_until(held), if self.holds() => self.held = false,
+                order = orders.recv(), if !self.holds() => match order {
                     Some(order) => self.order(order, stopping).await,
                     None => return,
                 },
             }
         }
+    }
+
+    /// Whether clients wait.
+    fn holds(&self) -> bool {
+        self.awake && self.held
     }
 
     async fn order(&mut self, order: Order, stopping: bool) {
@@ -167,19 +223,26 @@ impl Hub {
             | Order::Frame { frame: ClientFrame::Chat { .. }, .. }
             | Order::Turn { .. }
                 if stopping => {}
-            Order::Join { connection, agent, outbox, observes } => {
-                self.connections.insert(connection, outbox);
+            Order::Join { connection, client, agent, outbox, observes } => {
+                self.connections.insert(connection, Connection { client, outbox });
                 if observes {
                     self.observers.insert(connection);
                 }
                 self.greet(connection, &agent).await;
+                // Not before, so that it sees what becomes of a turn that it knows, and says at once whether it wants it.
+                if self.held && !self.awake {
+                    tokio::time::sleep(SAID).await;
+                }
+                self.wake().await;
             }
             Order::Inspect { connection, after, outbox } => {
                 self.feed.join(connection, after.as_deref(), outbox);
+                self.wake().await;
             }
             Order::Decide { decisions, goes_on } => {
                 let _ = goes_on.send(self.decide(decisions).await);
             }
+            Order::Wake => self.wake().await,
             Order::Leave { connection } => self.leave(connection),
             Order::Frame { connection, frame } => self.frame(connection, frame).await,
             Order::Turn { request, reply } => {
@@ -197,7 +260,15 @@ impl Hub {
             ClientFrame::Chat { id, init } => self.ask(from, id, &init).await,
             ClientFrame::Cancel { id } => drop(self.session.cancel(&id)),
             ClientFrame::Clear {} => self.clear(from).await,
-            ClientFrame::ToolResult { tool_call_id, output, state, error_text, auto_continue } => {
+            ClientFrame::ToolResult {
+                tool_call_id,
+                output,
+                state,
+                error_text,
+                auto_continue,
+                client_tools,
+            } => {
+                self.take_tools(client_tools).await;
                 let failed = state.is_some_and(|state| state == "output-error");
                 let result = if failed { Err(error_text) } else { Ok(output) };
                 self.tool_result(from, &tool_call_id, result, auto_continue).await;
@@ -205,11 +276,12 @@ impl Hub {
             ClientFrame::ToolApproval { tool_call_id, approved, reason, auto_continue } => {
                 self.approval(from, &tool_call_id, approved, reason, auto_continue).await;
             }
-            ClientFrame::ResumeRequest { probe_id } => self.probe(from, probe_id.as_deref()).await,
-            ClientFrame::ResumeAck { id } => self.acknowledge(from, &id),
-            ClientFrame::Rpc { id, method } => self.call(from, &id, &method).await,
+            ClientFrame::ResumeRequest { probe_id } => self.probe(from, probe_id.as_deref()),
+            ClientFrame::ResumeAck { id } => self.acknowledge(from, id.as_deref()).await,
+            ClientFrame::Rpc { id, method, args } => self.call(from, &id, &method, &args),
             ClientFrame::State { state } => {
                 self.tell_others(from, &frames::state(&state));
+                self.note(STATE, Some(&state)).await;
                 self.state = Some(state);
             }
         }
@@ -221,6 +293,9 @@ impl Hub {
         self.observers.remove(&connection);
         self.waiting.remove(&connection);
         self.excluded.remove(&connection);
+        if let Some(answers) = &mut self.answers {
+            answers.leave(connection);
+        }
     }
 
     /// Events are lost: what clients have seen has a hole. They come back and are told all anew.
@@ -235,7 +310,7 @@ impl Hub {
         self.excluded.clear();
         self.requests.clear();
         self.stream = None;
-        self.last = None;
+        self.answers = None;
     }
 
     fn tell(&mut self, connection: u64, frame: &Json) {
@@ -247,7 +322,11 @@ impl Hub {
     }
 
     fn tell_others(&mut self, but: u64, frame: &Json) {
-        let others: Vec<u64> = self.connections.keys().copied().filter(|other| *other != but).collect();
+        let client = self.connections.get(&but).and_then(|connection| connection.client.as_ref());
+        let others = self.connections.iter().filter(|(other, connection)| {
+            **other != but && (client.is_none() || connection.client.as_ref() != client)
+        });
+        let others: Vec<u64> = others.map(|(other, _)| *other).collect();
         self.send(others, &text(frame));
     }
 
@@ -260,7 +339,7 @@ impl Hub {
 
     fn send(&mut self, connections: impl IntoIterator<Item = u64>, frame: &Utf8Bytes) {
         for connection in connections {
-            let Some(outbox) = self.connections.get(&connection) else { continue };
+            let Some(Connection { outbox, .. }) = self.connections.get(&connection) else { continue };
             let metrics = &self.tally.metrics;
             match outbox.send(frame.clone()) {
                 Ok(()) => {

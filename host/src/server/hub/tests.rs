@@ -20,12 +20,13 @@ async fn running() -> Running {
 async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
     let (orders, running, _folder) = running().await;
     let (outbox, mut frames) = outbox(1_000_000);
-    orders.send(Order::Join { connection: 1, agent: "a".into(), outbox, observes: false }).await.unwrap();
+    let join = Order::Join { connection: 1, client: None, agent: "a".into(), outbox, observes: false };
+    orders.send(join).await.unwrap();
     for greeting in ["cf_agent_chat_messages", "cf_agent_identity", "cf_agent_mcp_servers"] {
         assert!(frames.next().await.unwrap().contains(greeting));
     }
     tokio::time::sleep(IDLE * 3).await;
-    let frame = ClientFrame::Rpc { id: "c".into(), method: "none".into() };
+    let frame = ClientFrame::Rpc { id: "c".into(), method: "none".into(), args: Vec::new() };
     orders.send(Order::Frame { connection: 1, frame }).await.unwrap();
     assert!(
         frames.next().await.unwrap().contains("\"success\":false"),

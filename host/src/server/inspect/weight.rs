@@ -75,7 +75,15 @@ fn chat(event: &ChatEvent) -> usize {
 }
 
 fn transcript(event: &TranscriptEvent) -> usize {
-    let (TranscriptEvent::UserMessage { message } | TranscriptEvent::MessageUpdated { message }) = event;
+    match event {
+        TranscriptEvent::UserMessage { message: one } | TranscriptEvent::MessageUpdated { message: one } => {
+            message(one)
+        }
+        TranscriptEvent::Arrived { messages } => messages.iter().map(message).sum(),
+    }
+}
+
+fn message(message: &UiMessage) -> usize {
     let UiMessage { parts, metadata, .. } = message;
     parts.iter().map(part).sum::<usize>() + metadata.as_ref().map_or(0, json)
 }

@@ -8,6 +8,8 @@ use lathe::recovery::{ChatRecovery, ContextOverflow, Proactive};
 use lathe::store::{SqliteStore, Store};
 use lathe::{Agent, Session};
 use lathe_tests::built_in::BuiltIn;
+use lathe_tests::frames::SESSION;
+use lathe_tests::recording::concurrency;
 use serde_json::{Value, json};
 
 use crate::hooks::{CaseCompactor, Recovering};
@@ -15,11 +17,8 @@ use crate::model::CaseModel;
 use crate::record::Record;
 use crate::tools::tools;
 
-/// The name of the session.
-const SESSION: &str = "recovery";
-
 pub(crate) struct House {
-    agent: Agent,
+    pub(crate) agent: Agent,
     store: Arc<SqliteStore>,
 }
 
@@ -35,6 +34,7 @@ impl House {
         let mut builder = Agent::builder(store.clone())
             .model(Arc::new(CaseModel { entries, record: record.clone() }))
             .system(system)
+            .concurrency(concurrency(&host["messageConcurrency"])?)
             .hooks(built_in.clone())
             .hooks(Arc::new(Recovering { host: host.clone(), built_in, record: record.clone() }))
             .chat_recovery(chat_recovery(&host["chatRecovery"]))

@@ -1,5 +1,5 @@
-//! The process that the recovery cases kill: an agent as a case describes it, on a store in a folder, which does what lines
-//! on its standard input say. What happens goes out as lines, too; what cases compare is kept in the folder.
+//! The process that the recovery cases kill: an agent as a case describes it, on a store in a folder, behind a server. It says
+//! where that is, and does what lines on its standard input say. What hooks and the model see is kept in the folder.
 //!
 //! `recovery-host CASE FOLDER PROCESS`: `PROCESS` is the place of this process among those of the case, from 1.
 
@@ -10,13 +10,17 @@ mod orders;
 mod record;
 mod tools;
 
+use std::future::pending;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
+use lathe::server::{Limits, Server};
+use serde_json::json;
+use tokio::net::TcpListener;
 
 use house::House;
-use orders::Orders;
 use record::Record;
 
 #[tokio::main(flavor = "current_thread")]
@@ -27,5 +31,11 @@ async fn main() -> anyhow::Result<()> {
     let case = serde_json::from_str(&std::fs::read_to_string(&case).context(case)?)?;
     let folder = Path::new(&folder);
     let record = Arc::new(Record::open(&folder.join("record.jsonl"), process)?);
-    Orders::new(House::open(&case, &folder.join("lathe.db"), record).await?).follow().await
+    let house = House::open(&case, &folder.join("lathe.db"), record).await?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    orders::say(&json!({"address": listener.local_addr()?}))?;
+    // As in the recordings, nothing touches the session until the next step does.
+    let limits = Limits { unattended: Duration::from_secs(600), ..Limits::default() };
+    tokio::spawn(Server::new(house.agent.clone()).limits(limits).serve(listener, pending()));
+    orders::follow(house).await
 }

@@ -4,13 +4,24 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::play::{AGENT, SESSION};
+use super::{AGENT, SESSION};
 
 /// Keys under which ids stand.
-const IDS: [&str; 7] = ["id", "messageId", "messageIds", "requestId", "approvalId", "probeId", "toolCallId"];
+const IDS: [&str; 10] = [
+    "id",
+    "messageId",
+    "messageIds",
+    "requestId",
+    "approvalId",
+    "probeId",
+    "toolCallId",
+    "incidentId",
+    "recoveryRootRequestId",
+    "submissionId",
+];
 
-/// With placeholders for what the case does not spell out.
-pub(crate) fn normal(case: &Value, got: &Value) -> Value {
+/// With placeholders for what the case does not spell out. What has placeholders already gets its numbers anew.
+pub fn normal(case: &Value, got: &Value) -> Value {
     // What it spells out is in its input: `expect` has the placeholders.
     let mut input = case.clone();
     if let Some(input) = input.as_object_mut() {
@@ -21,15 +32,10 @@ pub(crate) fn normal(case: &Value, got: &Value) -> Value {
     Normal { said, ids: BTreeMap::new(), count: 0 }.value(None, got)
 }
 
-/// All texts in a value; those that are JSON are taken apart as well.
+/// All texts in a value.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
-        Value::String(text) => {
-            found.push(text.clone());
-            if let Ok(inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
-                texts(&inner, found);
-            }
-        }
+        Value::String(text) => found.push(text.clone()),
         Value::Array(list) => list.iter().for_each(|value| texts(value, found)),
         Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
         _ => {}
@@ -75,7 +81,9 @@ impl Normal {
         let said = self.said.iter().any(|said| said == text);
         if text == SESSION {
             "<session>".to_owned()
-        } else if (IDS.contains(&key) || is_uuid(text)) && !said {
+        } else if is_time(text) {
+            "<time>".to_owned()
+        } else if (IDS.contains(&key) || is_uuid(text) || is_placeholder(text)) && !said {
             let count = &mut self.count;
             let placeholder = self.ids.entry(text.to_owned()).or_insert_with(|| {
                 *count += 1;
@@ -93,4 +101,19 @@ impl Normal {
 fn is_uuid(text: &str) -> bool {
     let groups: Vec<usize> = text.split('-').map(str::len).collect();
     groups == [8, 4, 4, 4, 12] && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+}
+
+/// Whether it is a time such as `2026-01-31T12:00:00.000Z`.
+fn is_time(text: &str) -> bool {
+    text.len() == 24
+        && text.ends_with('Z')
+        && text.bytes().zip(*b"0000-00-00T00:00:00.000Z").all(|(byte, form)| match form {
+            b'0' => byte.is_ascii_digit(),
+            _ => byte == form,
+        })
+}
+
+fn is_placeholder(text: &str) -> bool {
+    let number = text.strip_prefix("<id").and_then(|text| text.strip_suffix('>'));
+    number.is_some_and(|number| number.parse::<usize>().is_ok())
 }

@@ -1,4 +1,4 @@
-//! The clients of a case: WebSocket connections, and requests over HTTP.
+//! One client: a WebSocket connection, and requests over HTTP.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,11 +14,8 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
-/// As the recorder waited.
-const AWAIT: Duration = Duration::from_secs(10);
-
 /// A connection: what it has received, and how far a script has waited through it.
-pub(crate) struct Client {
+pub(super) struct Client {
     received: Arc<(Mutex<Vec<Value>>, Notify)>,
     passed: usize,
     /// None once it is closed.
@@ -26,7 +23,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) async fn connect(address: SocketAddr, path: &str) -> anyhow::Result<Self> {
+    pub(super) async fn connect(address: SocketAddr, path: &str) -> anyhow::Result<Self> {
         let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}{path}")).await?;
         let received: Arc<(Mutex<Vec<Value>>, Notify)> = Arc::default();
         let (outgoing, mut to_send) = mpsc::unbounded_channel();
@@ -56,17 +53,22 @@ impl Client {
         Ok(Self { received, passed: 0, outgoing: Some(outgoing) })
     }
 
-    pub(crate) fn send(&self, text: String) -> anyhow::Result<()> {
+    pub(super) fn send(&self, text: String) -> anyhow::Result<()> {
         let outgoing = self.outgoing.as_ref().context("it is closed")?;
         Ok(outgoing.send(Message::text(text))?)
     }
 
-    pub(crate) fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.outgoing = None;
     }
 
     /// The next frame of that type that has all of `wanted` in it.
-    pub(crate) async fn wait(&mut self, kind: &str, wanted: &Value) -> anyhow::Result<Value> {
+    pub(super) async fn wait(
+        &mut self,
+        kind: &str,
+        wanted: &Value,
+        patience: Duration,
+    ) -> anyhow::Result<Value> {
         let (frames, more) = (&self.received.0, &self.received.1);
         let passed = &mut self.passed;
         let waiting = async {
@@ -85,18 +87,18 @@ impl Client {
                 notified.await;
             }
         };
-        timeout(AWAIT, waiting)
+        timeout(patience, waiting)
             .await
             .with_context(|| format!("no {kind} with {wanted} came: {:?}", frames.lock()))
     }
 
-    pub(crate) fn received(&self) -> Vec<Value> {
+    pub(super) fn received(&self) -> Vec<Value> {
         self.received.0.lock().clone()
     }
 }
 
 /// A frame with its body as JSON, where it is.
-pub(crate) fn parsed(frame: &Value) -> Value {
+pub(super) fn parsed(frame: &Value) -> Value {
     let mut frame = frame.clone();
     if let Some(body) = frame["body"].as_str().and_then(|body| serde_json::from_str(body).ok()) {
         frame["body"] = body;
@@ -119,7 +121,7 @@ fn has(value: &Value, wanted: &Value) -> bool {
 }
 
 /// Status and body of a GET.
-pub(crate) async fn get(address: SocketAddr, path: &str) -> anyhow::Result<(u16, Value)> {
+pub(super) async fn get(address: SocketAddr, path: &str) -> anyhow::Result<(u16, Value)> {
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
