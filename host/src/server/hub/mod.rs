@@ -311,6 +311,8 @@ impl Hub {
         self.requests.clear();
         self.stream = None;
         self.answers = None;
+        self.finished.clear();
+        self.held = false;
     }
 
     fn tell(&mut self, connection: u64, frame: &Json) {
