@@ -103,7 +103,7 @@ mod tests {
 
     fn started(id: &str) -> SessionEvent {
         let trigger = Trigger::default();
-        SessionEvent::TurnStarted { request_id: id.into(), trigger, continuation: false }
+        SessionEvent::TurnStarted { request_id: id.into(), trigger, continuation: false, message_ids: vec![] }
     }
 
     fn ended(id: &str) -> SessionEvent {
