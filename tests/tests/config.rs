@@ -141,7 +141,7 @@ async fn max_steps_and_stop_conditions_end_the_turn() {
 }
 
 #[tokio::test]
-async fn reasoning_is_kept_from_clients_and_stored_all_the_same() {
+async fn reasoning_that_is_not_sent_is_shown_and_stored_nowhere() {
     let seen = async |set| {
         let house = house(Set { turn: set, step: Value::Null }).await;
         let (events, result) = watch(house.session().await.send("go").await.unwrap()).await;
@@ -150,7 +150,7 @@ async fn reasoning_is_kept_from_clients_and_stored_all_the_same() {
             types.filter(|kind| kind.as_str().is_some_and(|kind| kind.starts_with("reasoning"))).count();
         (shown, json!(result.message)["parts"][1]["type"].clone())
     };
-    assert_eq!(seen(json!({"sendReasoning": false})).await, (0, json!("reasoning")));
+    assert_eq!(seen(json!({"sendReasoning": false})).await, (0, json!("tool-add")));
     assert_eq!(seen(Value::Null).await, (3, json!("reasoning")));
 }
 

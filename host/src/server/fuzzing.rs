@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::frames::ClientFrame;
-use super::hub::Order;
+use super::hub::{Client, Order};
 use super::hubs::{Hubs, Seat};
 use super::limits::Limits;
 use super::outbox::{Frames, outbox};
@@ -136,7 +136,7 @@ async fn play(agent: &Agent, text: &str) -> bool {
 
 async fn join(hubs: &Hubs, session: &str) -> Option<(Seat, Frames)> {
     let (outbox, frames) = outbox(1 << 20);
-    Some((hubs.join(session, None, "fuzzed", outbox, true).await.ok()??, frames))
+    Some((hubs.join(session, Client::Socket(None), "fuzzed", outbox).await.ok()??, frames))
 }
 
 /// Whether a new client's question is answered.

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::hub::{Hub, Order};
+use super::hub::{Client, Hub, Order};
 use super::limits::Limits;
 use super::metrics::Metrics;
 use super::outbox::Outbox;
@@ -55,17 +55,16 @@ impl Hubs {
         Self { agent, metrics, limits, stop, hubs, connections: AtomicU64::new(0) }
     }
 
-    /// Seats a connection; `observes`: it is also told what happens around the answer. None if the server stops.
+    /// Seats a connection. None if the server stops.
     pub(super) async fn join(
         &self,
         session: &str,
-        client: Option<String>,
+        client: Client,
         agent: &str,
         outbox: Outbox,
-        observes: bool,
     ) -> Result<Option<Seat>, SessionError> {
         let agent = agent.to_owned();
-        self.seat(session, |connection| Order::Join { connection, client, agent, outbox, observes }).await
+        self.seat(session, |connection| Order::Join { connection, client, agent, outbox }).await
     }
 
     /// Seats somebody who watches, and has seen the events up to the one with the id `after`. None if the server stops.

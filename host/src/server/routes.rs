@@ -12,6 +12,7 @@ use axum::{Extension, Router};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::access::{Access, Caller, Refusal};
+use super::hub::Client;
 use super::hubs::Hubs;
 use super::limits::Limits;
 use super::operator::Operator;
@@ -207,7 +208,8 @@ async fn open(
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
     // Its own id, the same for all its connections.
     let client = query.and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("_pk=")));
-    let seat = match shared.hubs.join(session, client.map(str::to_owned), agent, outbox, false).await {
+    let seat = match shared.hubs.join(session, Client::Socket(client.map(str::to_owned)), agent, outbox).await
+    {
         Ok(Some(seat)) => seat,
         Ok(None) => return (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
         Err(error) => return failed(&error),

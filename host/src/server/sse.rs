@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::access::Caller;
 use super::decisions::{Decision, decisions};
 use super::frames::{ClientFrame, Init, Unasked};
-use super::hub::Order;
+use super::hub::{Client, Order};
 use super::hubs::Seat;
 use super::outbox::{Frames, outbox};
 use super::routes::{Place, Shared, failed};
@@ -108,7 +108,8 @@ async fn listen(
 ) -> Result<Listener, Response> {
     let place = shared.place(caller, session).map_err(IntoResponse::into_response)?;
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
-    match shared.hubs.join(session, None, AGENT, outbox, headers.contains_key(EVENTS)).await {
+    let client = Client::Posted { observes: headers.contains_key(EVENTS) };
+    match shared.hubs.join(session, client, AGENT, outbox).await {
         Ok(Some(seat)) => {
             Ok(Listener { seat, frames, request: None, denied: Vec::new(), over: false, _place: place })
         }

@@ -35,7 +35,7 @@ pub struct TurnConfig {
     /// Conditions that end the turn after a step; one is enough. Not for extensions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_when: Option<Vec<StopCondition>>,
-    /// Whether clients are sent reasoning; default true.
+    /// Whether clients are sent reasoning; default true. What they are not sent is not stored either.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_reasoning: Option<bool>,
     /// New attempts after a request that failed for a passing reason; default 2.

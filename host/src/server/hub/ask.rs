@@ -61,11 +61,23 @@ impl Hub {
         }
         self.forget_failure().await;
         let id = request.id.clone();
-        self.requests.push(request);
-        self.session.send(asked).await.map_err(|error| {
+        self.requests.push(request.clone());
+        let turn = self.session.send(asked).await.map_err(|error| {
             self.requests.retain(|other| other.id != id);
             Refused::Other(error.to_string())
-        })
+        })?;
+        let others = self.connections.keys().any(|connection| Some(*connection) != request.asker);
+        if others {
+            let stored = self.stored().await;
+            if request.is_in(&stored) {
+                let frame = frames::transcript(&stored, false);
+                match request.asker {
+                    Some(asker) => self.tell_others(asker, &frame),
+                    None => self.tell_all(&frame),
+                }
+            }
+        }
+        Ok(turn)
     }
 
     fn refuse(&mut self, to: u64, request: Request, error: &str) {

@@ -40,9 +40,8 @@ const FAILURE: &str = "failure";
 
 /// What a hub is told by connections.
 pub(super) enum Order {
-    /// A client is there. `agent` is the name by which it called, `client` its name of itself; `observes`: it is also told
-    /// what happens around the answer.
-    Join { connection: u64, client: Option<String>, agent: String, outbox: Outbox, observes: bool },
+    /// A client is there. `agent` is the name by which it called.
+    Join { connection: u64, client: Client, agent: String, outbox: Outbox },
     /// Somebody watches. `after` is the id of the last event that they have seen.
     Inspect { connection: u64, after: Option<String>, outbox: Outbox },
     /// It says something.
@@ -82,8 +81,6 @@ pub(super) struct Hub {
     limits: Limits,
     connections: HashMap<u64, Connection>,
     feed: Feed,
-    /// Those that are told what happens around the answer.
-    observers: HashSet<u64>,
     /// Turns that show nothing yet, those that were asked for first in front.
     requests: Vec<Request>,
     stream: Option<Stream>,
@@ -119,9 +116,18 @@ pub(super) struct Hub {
 }
 
 struct Connection {
-    /// A client may have several.
-    client: Option<String>,
+    client: Client,
     outbox: Outbox,
+}
+
+/// Who is connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Client {
+    /// Over a WebSocket, with its name of itself: it may have several connections.
+    Socket(Option<String>),
+    /// One that is sent the answer to a request; with `observes` also what happens around it. It sees one turn, and so the
+    /// one that goes on, not what was shown of it before it was cut off.
+    Posted { observes: bool },
 }
 
 /// Who has had the conversation go on by itself.
@@ -142,7 +148,6 @@ impl Hub {
             limits,
             connections: HashMap::new(),
             feed: Feed::new(),
-            observers: HashSet::new(),
             requests: Vec::new(),
             stream: None,
             closed: VecDeque::new(),
@@ -223,11 +228,8 @@ impl Hub {
             | Order::Frame { frame: ClientFrame::Chat { .. }, .. }
             | Order::Turn { .. }
                 if stopping => {}
-            Order::Join { connection, client, agent, outbox, observes } => {
+            Order::Join { connection, client, agent, outbox } => {
                 self.connections.insert(connection, Connection { client, outbox });
-                if observes {
-                    self.observers.insert(connection);
-                }
                 self.greet(connection, &agent).await;
                 // Not before, so that it sees what becomes of a turn that it knows, and says at once whether it wants it.
                 if self.held && !self.awake {
@@ -290,7 +292,6 @@ impl Hub {
     fn leave(&mut self, connection: u64) {
         self.feed.leave(connection);
         self.connections.remove(&connection);
-        self.observers.remove(&connection);
         self.waiting.remove(&connection);
         self.excluded.remove(&connection);
         if let Some(answers) = &mut self.answers {
@@ -305,7 +306,6 @@ impl Hub {
         self.events = self.session.watch();
         self.feed = Feed::new();
         self.connections.clear();
-        self.observers.clear();
         self.waiting.clear();
         self.excluded.clear();
         self.requests.clear();
@@ -324,9 +324,10 @@ impl Hub {
     }
 
     fn tell_others(&mut self, but: u64, frame: &Json) {
-        let client = self.connections.get(&but).and_then(|connection| connection.client.as_ref());
+        let client = self.connections.get(&but).map(|connection| &connection.client);
+        let named = client.filter(|client| matches!(client, Client::Socket(Some(_))));
         let others = self.connections.iter().filter(|(other, connection)| {
-            **other != but && (client.is_none() || connection.client.as_ref() != client)
+            **other != but && named.is_none_or(|named| connection.client != *named)
         });
         let others: Vec<u64> = others.map(|(other, _)| *other).collect();
         self.send(others, &text(frame));

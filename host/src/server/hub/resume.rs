@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{FAILURE, Hub};
+use super::{Client, FAILURE, Hub};
 use crate::server::frames;
 use crate::server::stream::{Request, Stream};
 use crate::turn::{Json, TurnStatus};
@@ -12,7 +12,9 @@ const CLOSED: usize = 32;
 
 impl Hub {
     pub(super) async fn greet(&mut self, connection: u64, agent: &str) {
-        if let Some(stream) = &self.stream {
+        if self.awaits_more(connection) {
+            self.waiting.insert(connection);
+        } else if let Some(stream) = &self.stream {
             let frame = frames::resuming(stream.id(), None);
             self.tell(connection, &frame);
             self.excluded.insert(connection);
@@ -40,7 +42,10 @@ impl Hub {
 
     /// Says what there is to resume.
     pub(super) fn probe(&mut self, connection: u64, probe: Option<&str>) {
-        let frame = if let Some(stream) = &self.stream {
+        let frame = if self.awaits_more(connection) {
+            self.waiting.insert(connection);
+            frames::pending(None, probe)
+        } else if let Some(stream) = &self.stream {
             let owned = stream
                 .owner
                 .is_some_and(|owner| owner != connection && self.connections.contains_key(&owner));
@@ -64,6 +69,13 @@ impl Hub {
             frames::resume_none(Some("idle"), probe)
         };
         self.tell(connection, &frame);
+    }
+
+    /// Whether a client waits for the turn that takes up what an earlier process has shown.
+    fn awaits_more(&self, connection: u64) -> bool {
+        let orphan = self.stream.as_ref().is_some_and(|stream| stream.orphan);
+        let client = self.connections.get(&connection).map(|connection| &connection.client);
+        orphan && matches!(client, Some(Client::Posted { .. }))
     }
 
     /// The newest request of a client that is not over.

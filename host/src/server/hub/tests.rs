@@ -20,7 +20,7 @@ async fn running() -> Running {
 async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
     let (orders, running, _folder) = running().await;
     let (outbox, mut frames) = outbox(1_000_000);
-    let join = Order::Join { connection: 1, client: None, agent: "a".into(), outbox, observes: false };
+    let join = Order::Join { connection: 1, client: Client::Socket(None), agent: "a".into(), outbox };
     orders.send(join).await.unwrap();
     for greeting in ["cf_agent_chat_messages", "cf_agent_identity", "cf_agent_mcp_servers"] {
         assert!(frames.next().await.unwrap().contains(greeting));

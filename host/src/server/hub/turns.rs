@@ -1,10 +1,8 @@
 //! What happens in turns, told to clients.
 
-use std::collections::HashSet;
-
 use serde_json::json;
 
-use super::{Hub, text};
+use super::{Client, Hub, text};
 use crate::agent::{ChatEvent, SessionEvent, TranscriptEvent, TurnEvent};
 use crate::server::stream::{Request, Stream};
 use crate::server::{chunks, frames};
@@ -181,7 +179,11 @@ impl Hub {
         if let Some(chunk) = chunks::observed(event) {
             let body = chunk.to_string();
             let frame = frames::response(json!({"id": request_id, "body": body, "done": false}));
-            self.send(self.observers.clone(), &text(&frame));
+            let observers = self
+                .connections
+                .iter()
+                .filter(|(_, connection)| connection.client == Client::Posted { observes: true });
+            self.send(observers.map(|(id, _)| *id).collect::<Vec<_>>(), &text(&frame));
         }
     }
 
@@ -240,6 +242,7 @@ impl Hub {
             None => {}
         }
         self.recovered();
+        self.nothing_comes();
         if awaited {
             self.stream = Some(stream);
             return;
@@ -294,12 +297,18 @@ impl Hub {
             None => self.tell_live(&stream.done(status)),
         }
         let awaiting = if automatic { self.answers.take().map(|answers| answers.awaiting) } else { None };
-        let waiting = if self.requests.iter().any(|request| request.asked) || self.stream.is_some() {
-            HashSet::new()
-        } else {
-            std::mem::take(&mut self.waiting)
-        };
-        for connection in awaiting.into_iter().flatten().chain(waiting) {
+        for connection in awaiting.into_iter().flatten() {
+            self.tell(connection, &frames::resume_none(None, None));
+        }
+        self.nothing_comes();
+    }
+
+    /// Tells those who wait for a stream that none begins, if so.
+    fn nothing_comes(&mut self) {
+        if self.stream.is_some() || self.requests.iter().any(|request| request.asked) {
+            return;
+        }
+        for connection in std::mem::take(&mut self.waiting) {
             self.tell(connection, &frames::resume_none(None, None));
         }
     }
