@@ -71,11 +71,11 @@ impl Hub {
         self.tell(connection, &frame);
     }
 
-    /// Whether a client waits for the turn that takes up what an earlier process has shown.
+    /// Whether a client waits for the turn that takes up one that was cut off.
     fn awaits_more(&self, connection: u64) -> bool {
-        let orphan = self.stream.as_ref().is_some_and(|stream| stream.orphan);
+        let comes = self.stream.as_ref().map_or(self.recovering.is_some(), |stream| stream.orphan);
         let client = self.connections.get(&connection).map(|connection| &connection.client);
-        orphan && matches!(client, Some(Client::Posted { .. }))
+        comes && matches!(client, Some(Client::Posted { .. }))
     }
 
     /// The newest request of a client that is not over.

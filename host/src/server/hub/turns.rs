@@ -121,6 +121,7 @@ impl Hub {
     fn recovered(&mut self) {
         if let Some(root) = self.recovering.take() {
             self.tell_live(&frames::recovering(false, Some(&root)));
+            self.nothing_comes();
         }
     }
 
