@@ -266,8 +266,15 @@ impl Hub {
             self.tell_live(&stream.failed(error, false));
         }
         let answer = stream.message_id.as_deref().unwrap_or_default();
-        let stored = self.stored_up_to(answer).await;
-        let kept = stored.iter().any(|message| message.id == answer);
+        let mut stored = self.stored_up_to(answer).await;
+        let ends = |stored: &[UiMessage]| stored.iter().any(|message| message.id == answer);
+        if !ends(&stored)
+            && let Ok(before) = self.session.history(answer).await
+        {
+            // The turn after it has begun to answer anew: this is the conversation as this one has left it.
+            stored = before;
+        }
+        let kept = ends(&stored);
         if kept {
             self.tell_all(&frames::transcript(&stored, false));
         }
