@@ -36,7 +36,7 @@ pub(super) async fn post(
         Err(refusal) => return refusal.into_response(),
     };
     let orders = match shared.hubs.agent.session(&session).await {
-        Ok(session) => shared.hubs.open(session),
+        Ok(session) => shared.hubs.open(session).0,
         Err(error) => return failed(&error),
     };
     let (reply, begun) = oneshot::channel();
