@@ -29,7 +29,10 @@ pub(super) async fn serve(listener: TcpListener, routes: Router, limits: Limits,
     let sockets = limits.connections.saturating_add(PLAIN).min(Semaphore::MAX_PERMITS);
     let places = Arc::new(Semaphore::new(sockets));
     let mut http = Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(BUFFER);
+    http.timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_buf_size(BUFFER)
+        .max_header_size(BUFFER);
     let mut open = JoinSet::new();
     loop {
         tokio::select! {

@@ -105,7 +105,8 @@ impl Init {
                 body: (!body.is_empty()).then_some(Json::Object(body)),
             })
         };
-        Some(read().map_err(|error| format!("the request cannot be read: {error}")))
+        let asked = read().map_err(|error| format!("the request cannot be read: {error}"));
+        Some(asked.and_then(|asked| Ok(Asked { messages: messages::checked(asked.messages)?, ..asked })))
     }
 }
 

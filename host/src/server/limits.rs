@@ -11,6 +11,10 @@ pub(super) const BUFFER: usize = 64 << 10;
 /// 10 MiB.
 pub(super) const STATE: usize = 256 << 10;
 
+/// Messages of one request, and parts of them together: 10,000. Each is compared with each of the stored ones, while
+/// other sessions wait for the store.
+pub(super) const PARTS: usize = 10_000;
+
 /// What clients may use of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
