@@ -44,9 +44,10 @@ async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
 #[tokio::test(start_paused = true)]
 async fn where_nothing_has_happened_nothing_is_kept() {
     let (orders, running, _folder) = running().await;
-    let (outbox, _frames) = outbox(1_000_000);
+    let (outbox, mut frames) = outbox(1_000_000);
     orders.send(Order::Join { connection: 1, agent: "a".into(), outbox, observes: false }).await.unwrap();
     orders.send(Order::Leave { connection: 1 }).await.unwrap();
+    while frames.next().await.is_some() {}
     tokio::time::sleep(BLANK / 2).await;
     assert!(!running.is_finished());
     tokio::time::sleep(BLANK).await;
