@@ -203,6 +203,27 @@ async fn the_binary_serves_until_it_is_told_to_stop() {
     child.wait().unwrap();
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn who_tells_it_twice_does_not_wait_for_the_turn() {
+    let folder = Folder::new();
+    folder.write("lathe.toml", "[server]\nstop-timeout-s = 3600");
+    folder.write("script.json", r#"[{"text": ["one ", {"holdMs": 3600000}]}]"#);
+    let (mut child, address) = start(&folder, &["--model", "scripted:script.json"]);
+    let mut client = Client::connect(&address, "s").await;
+    client.send("one", "count").await;
+    client.wait("cf_agent_use_chat_response", "seq", &json!(3)).await;
+    let tell = || Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(tell().success());
+    // Once it accepts nobody any more it has heard.
+    while TcpStream::connect(&address).await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(tell().success());
+    assert!(client.is_closed().await);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 #[test]
 fn an_address_that_others_reach_needs_a_token() {
     let folder = Folder::new();

@@ -159,11 +159,13 @@ fn limits(settings: &config::Server) -> Limits {
     Limits {
         unattended: known.unattended,
         connections: settings.connections.map_or(known.connections, NonZeroUsize::get),
+        sessions: settings.sessions.map_or(known.sessions, NonZeroUsize::get),
         frame_bytes: settings.frame_bytes.map_or(known.frame_bytes, NonZeroUsize::get),
         queued_bytes: settings.queued_bytes.map_or(known.queued_bytes, NonZeroUsize::get),
         requests: settings.requests.map_or(known.requests, NonZeroUsize::get),
         idle: settings.idle_timeout_s.map_or(known.idle, |seconds| Duration::from_secs(seconds.get().into())),
         stop: settings.stop_timeout_s.map_or(known.stop, |seconds| Duration::from_secs(seconds.into())),
+        ..known
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Server {
     pub origins: Vec<String>,
     /// Connections of all sessions together. Default: 1,024.
     pub connections: Option<NonZeroUsize>,
+    /// Sessions that are open, or were within five minutes. Default: 2,048.
+    pub sessions: Option<NonZeroUsize>,
     /// Bytes of one frame, or of one posted request, from a client. Default: 8 MiB.
     pub frame_bytes: Option<NonZeroUsize>,
     /// Bytes that wait for a client that reads slowly; one that lets more gather is dropped. Default: 16 MiB.

@@ -3,12 +3,16 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
+use axum::extract::Query;
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
 use sha2::{Digest, Sha256};
-use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 pub(super) use super::token::Caller;
 use super::token::{Held, Token};
+
+/// Where a browser says that a request comes from.
+pub(super) const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What a client must show.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +43,11 @@ impl Access {
         self
     }
 
+    /// Whether anybody anywhere could come in.
+    pub(super) fn is_open_to_all(&self) -> bool {
+        !self.loopback && self.tokens.is_empty()
+    }
+
     /// Whether the server may be called by that name. A page whose name points at this machine is not of this machine.
     pub(super) fn host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         if self.loopback
@@ -59,13 +68,22 @@ impl Access {
         {
             return Err((StatusCode::FORBIDDEN, "web pages of that origin are not let in"));
         }
+        // What a page elsewhere embeds comes without its origin.
+        if !headers.contains_key(header::ORIGIN) && text(SITE) == Some("cross-site") {
+            return Err((StatusCode::FORBIDDEN, "web pages from elsewhere may not embed this"));
+        }
         if self.tokens.is_empty() {
             return Ok(Caller::new(None));
         }
         let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         let query = uri.query().into_iter().flat_map(|query| query.split('&'));
-        let shown = bearer.into_iter().chain(query.filter_map(|pair| pair.strip_prefix("token=")));
-        let mut digests = shown.map(|token| <[u8; 32]>::from(Sha256::digest(token)));
+        let raw = query.filter_map(|pair| pair.strip_prefix("token="));
+        // A token with other signs than letters comes encoded from who encodes.
+        let decoded = Query::<Vec<(String, String)>>::try_from_uri(uri).map(|Query(pairs)| pairs);
+        let decoded = decoded.unwrap_or_default();
+        let decoded = decoded.iter().filter(|(name, _)| name == "token").map(|(_, value)| &**value);
+        let mut digests =
+            bearer.into_iter().chain(raw).chain(decoded).map(|token| <[u8; 32]>::from(Sha256::digest(token)));
         let known = digests.find_map(|digest| self.tokens.iter().find(|held| held.is(&digest)));
         known.map(|held| Caller::new(Some(held.clone()))).ok_or((
             StatusCode::UNAUTHORIZED,
@@ -82,7 +100,7 @@ impl Access {
         });
         CorsLayer::new()
             .allow_origin(origins)
-            .allow_methods(AllowMethods::mirror_request())
+            .allow_methods([Method::GET, Method::POST])
             .allow_headers(AllowHeaders::mirror_request())
     }
 
@@ -90,10 +108,24 @@ impl Access {
     fn lets_in(&self, origin: &str, host: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
         let Some((_, page)) = origin.split_once("://") else { return false };
-        page == host.to_ascii_lowercase()
+        page.eq_ignore_ascii_case(host)
             || self.origins.contains(&origin)
             || self.loopback && is_loopback(page)
     }
+}
+
+/// Whether the page that asks is the server's own, or it is no page: as the browser says, or else by its origin.
+pub(super) fn is_own(headers: &HeaderMap) -> bool {
+    if let Some(site) = headers.get(SITE) {
+        return site == "same-origin" || site == "none";
+    }
+    if !headers.contains_key(header::ORIGIN) {
+        return true;
+    }
+    let page = text(headers, header::ORIGIN).and_then(|origin| origin.split_once("://"));
+    page.is_some_and(|(_, page)| {
+        text(headers, header::HOST).is_some_and(|host| page.eq_ignore_ascii_case(host))
+    })
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -129,8 +161,21 @@ mod tests {
             (&[("host", "localhost:8787"), ("origin", "https://evil.example")], 403),
             (&[("host", "localhost:8787"), ("origin", "null")], 403),
             (&[("host", "localhost:8787"), ("origin", "http://localhost.evil.example")], 403),
+            (&[("host", "LOCALHOST:8787"), ("origin", "HTTP://[::1]:5173")], 200),
             (&[("host", "rebound.example:8787")], 403),
+            (&[("host", "rebound.example:8787"), ("origin", "http://rebound.example:8787")], 403),
+            (&[("host", "localhost.:8787")], 403),
+            (&[("host", "localhost:8787:8787")], 403),
+            (&[("host", "localhost@evil.example")], 403),
+            (&[("host", "127.0.0.1.evil.example")], 403),
+            (&[("host", "")], 403),
             (&[], 403),
+            (&[("host", "localhost:8787"), ("origin", "localhost:8787")], 403),
+            (&[("host", "localhost:8787"), ("origin", "")], 403),
+            // An image or a script of a page elsewhere, an address that is typed, a page on another port.
+            (&[("host", "localhost:8787"), ("sec-fetch-site", "cross-site")], 403),
+            (&[("host", "localhost:8787"), ("sec-fetch-site", "none")], 200),
+            (&[("host", "localhost:8787"), ("sec-fetch-site", "same-site")], 200),
         ] {
             assert_eq!(check(&access, headers, "/"), status, "{headers:?}");
         }
@@ -140,6 +185,7 @@ mod tests {
     fn elsewhere_a_token_is_needed_and_an_origin_must_be_known() {
         let access = Access::default().on("0.0.0.0:80".parse().unwrap());
         let access = access.token(Token::new("s3cret")).token(Token::new("other"));
+        let access = access.token(Token::new("a+b/c="));
         let access = access.origin("https://chat.example.org/");
         let host = ("host", "lathe.example.org");
         for (headers, uri, status) in [
@@ -148,7 +194,12 @@ mod tests {
             (&[host, ("authorization", "Bearer s3cret")], "/", 200),
             (&[host, ("authorization", "Bearer other")], "/", 200),
             (&[host], "/a?_pk=1&token=s3cret", 200),
+            (&[host], "/a?token=a%2Bb%2Fc%3D", 200),
+            (&[host], "/a?token=a+b/c=", 200),
             (&[host], "/a?token=s3cretx", 401),
+            (&[host], "/a?token", 401),
+            (&[host], "/a?token=&token=%", 401),
+            (&[host, ("authorization", "bearer")], "/", 401),
             (&[host, ("origin", "https://lathe.example.org")], "/?token=s3cret", 200),
             (&[host, ("origin", "https://chat.example.org")], "/?token=s3cret", 200),
             (&[host, ("origin", "http://localhost")], "/?token=s3cret", 403),

@@ -123,7 +123,8 @@ impl Init {
                 body: (!body.is_empty()).then_some(Json::Object(body)),
             })
         };
-        read().map_err(|error| Unasked::Wrong(format!("the request cannot be read: {error}")))
+        let asked = read().map_err(|error| Unasked::Wrong(format!("the request cannot be read: {error}")))?;
+        Ok(Asked { messages: messages::checked(asked.messages).map_err(Unasked::Wrong)?, ..asked })
     }
 }
 

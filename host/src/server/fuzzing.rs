@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::frames::ClientFrame;
-use super::hub::{Client, Order};
+use super::hub::Client;
 use super::hubs::{Hubs, Seat};
 use super::limits::Limits;
 use super::outbox::{Frames, outbox};
@@ -94,9 +94,7 @@ async fn play(agent: &Agent, text: &str) -> bool {
         let Some(client @ 'a'..='c') = client.chars().next() else { continue };
         match does {
             "leave" => {
-                if let Some((seat, _)) = clients.remove(&client) {
-                    seat.leave().await;
-                }
+                drop(clients.remove(&client));
             }
             "wait" => {
                 if let Ok(session) = agent.session(&name).await {
@@ -117,8 +115,7 @@ async fn play(agent: &Agent, text: &str) -> bool {
                 let Some((seat, _)) = clients.get(&client) else { continue };
                 if let Some(frame) = frame(does) {
                     taken = true;
-                    let order = Order::Frame { connection: seat.connection, frame };
-                    assert!(seat.orders.send(order).await.is_ok(), "the hub is gone");
+                    assert!(seat.say(frame, 0).await, "the hub is gone");
                 }
             }
         }
@@ -143,7 +140,7 @@ async fn join(hubs: &Hubs, session: &str) -> Option<(Seat, Frames)> {
 async fn answers(hubs: &Hubs, session: &str) -> bool {
     let Some((seat, mut frames)) = join(hubs, session).await else { return false };
     let Some(frame) = frame("chat the-last-one still there?") else { return false };
-    let _ = seat.orders.send(Order::Frame { connection: seat.connection, frame }).await;
+    seat.say(frame, 0).await;
     while let Some(text) = frames.next().await {
         let told: Json = serde_json::from_str(&text).unwrap_or_default();
         if told["id"] == "the-last-one" && told["done"] == true {

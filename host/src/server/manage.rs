@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde::Deserialize;
 
-use super::access::Caller;
+use super::access::{Caller, is_own};
 use super::operator::{Operator, OperatorError};
 use super::routes::Shared;
 
@@ -30,7 +30,7 @@ pub(super) fn routes() -> Router<Shared> {
 /// Keeps out what a web page from elsewhere can have a browser send, whatever origins the chat is open to.
 async fn own_pages(request: Request, next: Next) -> Response {
     let headers = request.headers();
-    if headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none") {
+    if !is_own(headers) {
         return (StatusCode::FORBIDDEN, "only the server's own page may change extensions").into_response();
     }
     if headers.contains_key(header::CONTENT_TYPE) && !is_json(headers) {

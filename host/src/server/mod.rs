@@ -7,6 +7,7 @@
 mod access;
 mod chunks;
 mod decisions;
+mod door;
 mod frames;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
@@ -20,6 +21,7 @@ mod metrics;
 mod operator;
 mod outbox;
 mod page;
+mod patient;
 mod routes;
 mod socket;
 mod sse;
@@ -27,12 +29,11 @@ mod stream;
 mod token;
 mod turn;
 
-use std::future::{Future, IntoFuture};
+use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -65,7 +66,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server for that agent, without a token, for clients on this machine and programs elsewhere.
+    /// A server for that agent, for clients on this machine; on an address that others reach it needs a token.
     #[must_use]
     pub fn new(agent: Agent) -> Self {
         Self { agent, name: None, access: Access::default(), limits: Limits::default(), operator: None }
@@ -119,35 +120,38 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the listener fails, or the sessions that were interrupted cannot be listed.
+    /// If the listener has an address that other machines reach and the server no token, or the sessions that were
+    /// interrupted cannot be listed.
     pub async fn serve(
         self,
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
+        let access = self.access.on(listener.local_addr()?);
+        if access.is_open_to_all() {
+            let why = "an address that other machines reach needs a token";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let stopping = CancellationToken::new();
         let hubs = Arc::new(Hubs::new(self.agent.clone(), self.limits, stopping.clone()));
         let interrupted = self.agent.interrupted().await.map_err(io::Error::other)?;
         let unattended = tokio::spawn(take_up(hubs.clone(), interrupted, self.limits.unattended));
-        let access = self.access.on(listener.local_addr()?);
         let shared = Shared::new(hubs.clone(), self.name, access, self.limits, self.operator);
+        let serving = door::serve(listener, routes::routes(shared), self.limits, stopping.clone());
         let own = stopping.clone();
-        // A frame goes out when it is there, and not when the one before it is acknowledged.
-        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-        let serving = axum::serve(listener, routes::routes(shared)).with_graceful_shutdown(async move {
+        let late = async {
             stop.await;
             own.cancel();
-        });
-        let late = async {
-            stopping.cancelled().await;
             tokio::time::sleep(self.limits.stop).await;
         };
         // A client that says nothing does not hold the server up.
-        let served = tokio::select! { served = serving.into_future() => served, () = late => Ok(()) };
+        let serving = std::pin::pin!(serving);
+        let late = std::pin::pin!(late);
+        futures::future::select(serving, late).await;
         stopping.cancel();
         unattended.abort();
         hubs.close().await;
-        served
+        Ok(())
     }
 }
 

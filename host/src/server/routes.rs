@@ -1,15 +1,20 @@
 //! What there is over HTTP.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{DefaultBodyLimit, Path, RawPathParams, RawQuery, Request, State, WebSocketUpgrade};
-use axum::http::{StatusCode, header};
+use axum::extract::{
+    DefaultBodyLimit, FromRequest, Path, RawPathParams, RawQuery, Request, State, WebSocketUpgrade,
+};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Extension, Router};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use super::access::{Access, Caller, Refusal};
 use super::hub::Client;
@@ -52,6 +57,9 @@ impl Shared {
     pub(super) fn place(&self, caller: &Caller, session: &str) -> Result<Place, Refusal> {
         let stay = caller.open(session)?;
         let full = (StatusCode::SERVICE_UNAVAILABLE, "too many connections");
+        if !self.hubs.has_room(session) {
+            return Err((StatusCode::SERVICE_UNAVAILABLE, "too many sessions are open"));
+        }
         let permit = self.connections.clone().try_acquire_owned().map_err(|_| full)?;
         Ok(Place { _permit: permit, _stay: stay })
     }
@@ -112,6 +120,7 @@ pub(super) fn routes(shared: Shared) -> Router {
         .route("/api/chat/{session}/stream", get(sse::resume))
         .merge(inspect::routes())
         .merge(manage::routes())
+        .route_layer(middleware::from_fn_with_state(shared.limits.body, gathered))
         .layer(DefaultBodyLimit::max(shared.limits.frame_bytes))
         .fallback(|| async { nothing() })
         .route_layer(middleware::from_fn_with_state(shared.clone(), guard))
@@ -136,13 +145,15 @@ async fn guard(
     let named = params.iter().find(|(name, _)| *name == "agent").map(|(_, agent)| agent);
     let agent = named.or(shared.name.as_deref());
     let caller = shared.access.check(request.headers(), request.uri());
-    let response = match caller.and_then(|caller| caller.check(agent).map(|()| caller)) {
+    let mut response = match caller.and_then(|caller| caller.check(agent).map(|()| caller)) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
         Err(refusal) => refusal.into_response(),
     };
+    // A text that says what a client has sent is no page.
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let status = response.status();
     if status.is_client_error() || status.is_server_error() {
         shared.hubs.metrics.refused(status);
@@ -152,6 +163,21 @@ async fn guard(
 
 fn unknown() -> Response {
     (StatusCode::BAD_REQUEST, "there is no agent of that name here").into_response()
+}
+
+/// Has the body of a request come as a whole, in time.
+async fn gathered(State(patience): State<Duration>, request: Request, next: Next) -> Response {
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let whole = Bytes::from_request(Request::from_parts(parts.clone(), body), &());
+    match timeout(patience, whole).await {
+        Ok(Ok(body)) => next.run(Request::from_parts(parts, body.into())).await,
+        Ok(Err(refused)) => refused.into_response(),
+        Err(_) => (StatusCode::REQUEST_TIMEOUT, [(header::CONNECTION, "close")], "the body takes too long")
+            .into_response(),
+    }
 }
 
 async fn connect(

@@ -6,8 +6,8 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::frames::ClientFrame;
-use super::hub::Order;
 use super::hubs::Seat;
+use super::limits::STATE;
 use super::outbox::Frames;
 
 /// How often a client is asked whether it is still there: 30 s.
@@ -53,8 +53,11 @@ pub(super) async fn run(mut socket: WebSocket, seat: Seat, mut frames: Frames, i
                     Some(Ok(Message::Text(text))) => {
                         spoken = heard;
                         let Some(frame) = ClientFrame::read(&text) else { continue };
-                        let order = Order::Frame { connection: seat.connection, frame };
-                        if seat.orders.send(order).await.is_err() {
+                        if matches!(frame, ClientFrame::State { .. }) && text.len() > STATE {
+                            close(&mut socket, "what clients share may be 256 KiB").await;
+                            break;
+                        }
+                        if !seat.say(frame, text.len()).await {
                             break;
                         }
                     }
@@ -68,7 +71,6 @@ pub(super) async fn run(mut socket: WebSocket, seat: Seat, mut frames: Frames, i
             break;
         }
     }
-    seat.leave().await;
 }
 
 async fn close(socket: &mut WebSocket, reason: &'static str) {

@@ -120,9 +120,8 @@ async fn listen(
 
 impl Listener {
     async fn order(&self, frame: ClientFrame) {
-        let order = Order::Frame { connection: self.seat.connection, frame };
-        // A hub that is gone ends the stream.
-        let _ = self.seat.orders.send(order).await;
+        // A hub that is gone ends the stream. What was posted is bounded by how many may post.
+        self.seat.say(frame, 0).await;
     }
 
     /// Has the conversation go on with what people have decided.
@@ -212,10 +211,4 @@ fn events(body: Body) -> Response {
         (HeaderName::from_static("x-vercel-ai-ui-message-stream"), "v1"),
     ];
     (headers, body).into_response()
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.seat.abandon();
-    }
 }

@@ -36,7 +36,7 @@ pub(super) async fn post(
         Err(refusal) => return refusal.into_response(),
     };
     let orders = match shared.hubs.agent.session(&session).await {
-        Ok(session) => shared.hubs.open(session),
+        Ok(session) => shared.hubs.open(session).0,
         Err(error) => return failed(&error),
     };
     let (reply, begun) = oneshot::channel();
@@ -93,6 +93,7 @@ fn read(body: &[u8]) -> Result<ChatRequest, String> {
     if body.as_ref().is_some_and(|body| !body.is_object()) {
         return Err("`body` is to be an object".into());
     }
+    let messages = messages::checked(vec![message])?;
     let client_tools = tools.map(frames::tools).transpose();
     let client_tools = client_tools.map_err(|error| format!("`clientTools` cannot be read: {error}"))?;
     Ok(ChatRequest {
@@ -101,7 +102,8 @@ fn read(body: &[u8]) -> Result<ChatRequest, String> {
         client_tools,
         trigger: Trigger::Rpc,
         channel: Some(CHANNEL.into()),
-        ..message.into()
+        messages,
+        regenerate: false,
     })
 }
 

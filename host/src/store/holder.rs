@@ -11,6 +11,14 @@ use uuid::Uuid;
 
 use super::{StoreError, messages};
 
+/// Deletes a session in which nothing has ever been.
+const UNUSED: &str = "DELETE FROM sessions WHERE name = ?1 AND holder = ?2 \
+    AND changed_at IS NULL AND last_request IS NULL \
+    AND NOT EXISTS (SELECT 1 FROM context_blocks WHERE session = ?1) \
+    AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = sessions.id) \
+    AND NOT EXISTS (SELECT 1 FROM incidents WHERE session_id = sessions.id) \
+    AND NOT EXISTS (SELECT 1 FROM submissions WHERE session_id = sessions.id)";
+
 /// This process, as the holder of sessions of one database: a file that it keeps locked as long as it lives. The system lets
 /// go of the lock when it dies, however it dies.
 #[derive(Debug)]
@@ -96,6 +104,8 @@ impl Holder {
                 _ => drop(held.remove(session)),
             }
         }
+        // Of one that was asked for and nothing more, nothing stays.
+        connection.prepare_cached(UNUSED)?.execute((session, &self.name))?;
         connection
             .prepare_cached("UPDATE sessions SET holder = NULL WHERE name = ? AND holder = ?")?
             .execute((session, &self.name))?;

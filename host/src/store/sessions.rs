@@ -210,4 +210,27 @@ mod tests {
         say(&store, "a", &["7"]).await;
         assert_eq!(ids(&store, "a").await, ["2", "4", "5", "7"]);
     }
+
+    #[tokio::test]
+    async fn of_a_session_that_was_only_asked_for_nothing_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder).await;
+        store.set_context("block", "memory", "kept", true).await.unwrap();
+        for session in ["blank", "block", "empty", "said"] {
+            store.open_session(session).await.unwrap();
+        }
+        say(&store, "empty", &["1"]).await;
+        store.clear("empty").await.unwrap();
+        say(&store, "said", &["1"]).await;
+        store.open_session("blank").await.unwrap();
+        store.release_session("blank");
+        assert!(store.session("blank").await.unwrap().is_some(), "somebody else has it still");
+        for session in ["blank", "block", "empty", "said"] {
+            store.release_session(session);
+        }
+        let mut names: Vec<String> =
+            store.sessions().await.unwrap().into_iter().map(|session| session.name).collect();
+        names.sort();
+        assert_eq!(names, ["block", "empty", "said"]);
+    }
 }

@@ -170,6 +170,11 @@ async fn who_may_look_and_who_may_change() {
         // A page that may chat, another server's page on this machine, and what forms send.
         (&[("sec-fetch-site", "cross-site"), ("origin", "https://chat.example")], 403),
         (&[("sec-fetch-site", "same-site"), ("origin", "http://localhost:1")], 403),
+        // Not every browser says where its page is from.
+        (&[("origin", &*own)], 204),
+        (&[("origin", "https://chat.example")], 403),
+        (&[("origin", "http://localhost:1")], 403),
+        (&[("origin", "null")], 403),
         (&[("origin", "https://evil.example")], 403),
         (&[("content-type", "text/plain")], 415),
         (&[("content-type", "application/x-www-form-urlencoded")], 415),
@@ -179,7 +184,9 @@ async fn who_may_look_and_who_may_change() {
     let untyped =
         request(&open, "POST /api/extensions/calc/grant", &[], "{\"permissions\":[\"model\"]}").await;
     assert_eq!(untyped.status, 415);
-    assert_eq!(notes.0.lock().len(), 2, "nothing else was done");
+    assert_eq!(notes.0.lock().len(), 3, "nothing else was done");
+    let embedded = [("sec-fetch-site", "cross-site")];
+    assert_eq!(request(&open, "GET /api/sessions/s/events", &embedded, "").await.status, 403);
 
     let closed = serve(&house, |server| server.operator(notes.clone()).token("s3cret")).await;
     for path in ["/api/about", "/api/sessions", "/api/sessions/s/events", "/api/extensions"] {

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +27,10 @@ use crate::turn::Json;
 
 /// How long a session without a connection and without a turn is kept, for who comes back: 5 minutes.
 const IDLE: Duration = Duration::from_mins(5);
+
+/// The same of one in which nothing has happened, which has nothing to come back to: 10 s. Whoever tries many names does not
+/// fill the memory with them.
+const BLANK: Duration = Duration::from_secs(10);
 
 /// How long clients wait at most until it is decided what becomes of a turn that an earlier process has left: 10 s.
 const HELD: Duration = Duration::from_secs(10);
@@ -44,8 +48,8 @@ pub(super) enum Order {
     Join { connection: u64, client: Client, agent: String, outbox: Outbox },
     /// Somebody watches. `after` is the id of the last event that they have seen.
     Inspect { connection: u64, after: Option<String>, outbox: Outbox },
-    /// It says something.
-    Frame { connection: u64, frame: ClientFrame },
+    /// It says something. There is room for as much again once this is dropped.
+    Frame { connection: u64, frame: ClientFrame, room: Option<OwnedSemaphorePermit> },
     /// A client says what people have decided, and wants to hear whether the conversation goes on with that. It is sent
     /// what follows as all others are, and has nothing to acknowledge.
     Decide { decisions: Vec<Decision>, goes_on: oneshot::Sender<bool> },
@@ -171,7 +175,7 @@ impl Hub {
     /// Works until nobody has wanted anything for a while, or the server stops and the turns are over.
     pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>, stop: CancellationToken) {
         self.remember().await;
-        let mut until = Instant::now() + IDLE;
+        let mut until = Instant::now() + BLANK;
         let held = Instant::now() + HELD;
         let mut stopping = false;
         loop {
@@ -186,7 +190,8 @@ impl Hub {
             }
             let wanted = busy || !self.connections.is_empty() || self.feed.is_watched();
             if !stopping && wanted {
-                until = Instant::now() + IDLE;
+                let blank = self.state.is_none() && self.failure.is_none() && self.feed.is_blank();
+                until = Instant::now() + if blank { BLANK } else { IDLE };
             }
             tokio::select! {
                 biased;
@@ -194,7 +199,11 @@ impl Hub {
                     stopping = true;
                     until = Instant::now() + self.limits.stop;
                 }
-                () = tokio::time::sleep_until(until), if stopping || !wanted => return,
+                () = tokio::time::sleep_until(until), if stopping || !wanted => match orders.try_recv() {
+                    // Somebody comes at the last moment.
+                    Ok(order) if !stopping => self.order(order, stopping).await,
+                    _ => return,
+                },
                 event = self.events.next() => match event {
                     Some(event) => {
                         let held = self.holds();
@@ -246,7 +255,7 @@ impl Hub {
             }
             Order::Wake => self.wake().await,
             Order::Leave { connection } => self.leave(connection),
-            Order::Frame { connection, frame } => self.frame(connection, frame).await,
+            Order::Frame { connection, frame, room: _room } => self.frame(connection, frame).await,
             Order::Turn { request, reply } => {
                 if let Err(Ok(turn)) = reply.send(self.answer(*request).await) {
                     // Who has asked went away meanwhile.

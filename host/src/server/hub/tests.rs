@@ -27,16 +27,31 @@ async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
     }
     tokio::time::sleep(IDLE * 3).await;
     let frame = ClientFrame::Rpc { id: "c".into(), method: "none".into(), args: Vec::new() };
-    orders.send(Order::Frame { connection: 1, frame }).await.unwrap();
+    orders.send(Order::Frame { connection: 1, frame, room: None }).await.unwrap();
     assert!(
         frames.next().await.unwrap().contains("\"success\":false"),
         "nobody has spoken, and yet it is there"
     );
+    let frame = ClientFrame::State { state: Json::Null };
+    orders.send(Order::Frame { connection: 1, frame, room: None }).await.unwrap();
     orders.send(Order::Leave { connection: 1 }).await.unwrap();
     assert!(frames.next().await.is_none());
     tokio::time::sleep(IDLE / 2).await;
     assert!(!running.is_finished(), "who comes back finds it");
     tokio::time::sleep(IDLE).await;
+    assert!(running.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nothing_has_happened_nothing_is_kept() {
+    let (orders, running, _folder) = running().await;
+    let (outbox, mut frames) = outbox(1_000_000);
+    orders.send(Order::Join { connection: 1, agent: "a".into(), outbox, observes: false }).await.unwrap();
+    orders.send(Order::Leave { connection: 1 }).await.unwrap();
+    while frames.next().await.is_some() {}
+    tokio::time::sleep(BLANK / 2).await;
+    assert!(!running.is_finished());
+    tokio::time::sleep(BLANK).await;
     assert!(running.is_finished());
 }
 

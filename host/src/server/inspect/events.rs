@@ -19,7 +19,8 @@ const SILENCE: Duration = Duration::from_secs(15);
 
 /// Somebody who watches a session. It sits in the session's hub as a connection does.
 struct Inspector {
-    seat: Seat,
+    /// Left when this is dropped.
+    _seat: Seat,
     frames: Frames,
     _place: Place,
 }
@@ -38,7 +39,7 @@ pub(super) async fn events(
     let (outbox, frames) = outbox(shared.limits.queued_bytes);
     let after = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     match shared.hubs.inspect(&session, after, outbox).await {
-        Ok(Some(seat)) => Inspector { seat, frames, _place: place }.stream(),
+        Ok(Some(seat)) => Inspector { _seat: seat, frames, _place: place }.stream(),
         Ok(None) => (StatusCode::SERVICE_UNAVAILABLE, "the server stops").into_response(),
         Err(error) => failed(&error),
     }
@@ -63,16 +64,12 @@ impl Inspector {
     }
 }
 
-impl Drop for Inspector {
-    fn drop(&mut self) {
-        self.seat.abandon();
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use http_body_util::BodyExt;
-    use tokio::sync::mpsc;
+    use tokio::sync::{Semaphore, mpsc};
 
     use super::*;
     use crate::server::hub::Order;
@@ -81,7 +78,8 @@ mod tests {
     async fn who_hears_nothing_is_told_that_it_is_still_there() {
         let (orders, mut left) = mpsc::channel(1);
         let (outbox, frames) = outbox(1_000);
-        let inspector = Inspector { seat: Seat { connection: 7, orders }, frames, _place: Place::any() };
+        let seat = Seat { connection: 7, orders, room: Arc::new(Semaphore::new(0)) };
+        let inspector = Inspector { _seat: seat, frames, _place: Place::any() };
         let mut body = inspector.stream().into_body();
         let mut next = async || body.frame().await.map(|frame| frame.unwrap().into_data().unwrap());
         assert_eq!(outbox.send("id: 1\n\n".into()), Ok(()));

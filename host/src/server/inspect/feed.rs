@@ -50,6 +50,11 @@ impl Feed {
         !self.inspectors.is_empty()
     }
 
+    /// Whether there was never an event.
+    pub(in crate::server) fn is_blank(&self) -> bool {
+        self.next == 0
+    }
+
     /// Remembers an event and tells it. Who reads too slowly is let go of, and may come back.
     pub(in crate::server) fn note(&mut self, event: &SessionEvent) {
         if is_delta(event) {
