@@ -16,12 +16,15 @@ async fn running() -> Running {
     (orders, tokio::spawn(hub.run(receiver, CancellationToken::new())), folder)
 }
 
+fn join(outbox: Outbox) -> Order {
+    Order::Join { connection: 1, client: Client::Socket(None), agent: "a".into(), outbox }
+}
+
 #[tokio::test(start_paused = true)]
 async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
     let (orders, running, _folder) = running().await;
     let (outbox, mut frames) = outbox(1_000_000);
-    let join = Order::Join { connection: 1, client: Client::Socket(None), agent: "a".into(), outbox };
-    orders.send(join).await.unwrap();
+    orders.send(join(outbox)).await.unwrap();
     for greeting in ["cf_agent_chat_messages", "cf_agent_identity", "cf_agent_mcp_servers"] {
         assert!(frames.next().await.unwrap().contains(greeting));
     }
@@ -46,7 +49,7 @@ async fn it_stays_as_long_as_somebody_is_connected_and_a_while_longer() {
 async fn where_nothing_has_happened_nothing_is_kept() {
     let (orders, running, _folder) = running().await;
     let (outbox, mut frames) = outbox(1_000_000);
-    orders.send(Order::Join { connection: 1, agent: "a".into(), outbox, observes: false }).await.unwrap();
+    orders.send(join(outbox)).await.unwrap();
     orders.send(Order::Leave { connection: 1 }).await.unwrap();
     while frames.next().await.is_some() {}
     tokio::time::sleep(BLANK / 2).await;
