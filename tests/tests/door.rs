@@ -173,7 +173,10 @@ async fn what_clients_share_has_a_largest_size() {
     }
     let Some(Message::Close(Some(why))) = told.last() else { return assert_eq!(told, []) };
     assert_eq!(why.reason.as_str(), "what clients share may be 256 KiB");
-    other.send(Message::text("{\"type\":\"rpc\",\"id\":\"r\",\"method\":\"none\",\"args\":[]}")).await.unwrap();
+    other
+        .send(Message::text("{\"type\":\"rpc\",\"id\":\"r\",\"method\":\"none\",\"args\":[]}"))
+        .await
+        .unwrap();
     let mut states = Vec::new();
     loop {
         let message = timeout(PATIENCE, other.next()).await.unwrap().unwrap().unwrap();

@@ -241,7 +241,9 @@ async fn greeting(client: &mut Client) -> Vec<Value> {
     let mut frames: Vec<Value> = Vec::new();
     while frames.last().is_none_or(|frame| frame["type"] != "cf_agent_mcp_servers") {
         let message = timeout(PATIENCE, client.0.next()).await.unwrap().unwrap().unwrap();
-        frames.push(serde_json::from_str(message.to_text().unwrap()).unwrap());
+        if let Message::Text(text) = message {
+            frames.push(serde_json::from_str(&text).unwrap());
+        }
     }
     frames
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use super::frames::ClientFrame;
 use super::hubs::Seat;
@@ -21,7 +21,7 @@ const WRITE: Duration = Duration::from_secs(30);
 
 /// Carries frames both ways until one side ends, or nothing was said for as long as `idle`.
 pub(super) async fn run(mut socket: WebSocket, seat: Seat, mut frames: Frames, idle: Duration) {
-    let mut ping = interval(PING);
+    let mut ping = interval_at(Instant::now() + PING, PING);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut heard = Instant::now();
     let mut spoken = Instant::now();
