@@ -21,11 +21,10 @@ use crate::driver::{
     Arrival, ChatEvent, ClientAnswers, Conversation, Ended, EventSender, MessageQueue, RecoveryEvent, Setup,
     TurnDriver, TurnInput, Watcher, Watchers,
 };
-use crate::hooks::ChatErrorContext;
 use crate::recovery::Interruption;
 use crate::store::{JournalChange, LastRequest, StoreError, TurnRecord, Unfinished};
 use crate::tools::ToolSet;
-use crate::turn::{ChatStage, SubmissionStatus, ToolDefinition, Trigger, TurnStart, TurnStatus, UiMessage};
+use crate::turn::{SubmissionStatus, ToolDefinition, Trigger, TurnStart, TurnStatus, UiMessage};
 
 /// A session while somebody holds it or a turn of it runs.
 pub(super) struct Live {
@@ -164,27 +163,6 @@ impl Live {
         let (status, error) = (TurnStatus::Skipped, None);
         self.tell(SessionEvent::TurnEnded { request_id: request_id.clone(), status, error });
         TurnStream::skipped(request_id, why)
-    }
-
-    /// Tells the hooks of a request that could not be read.
-    pub(super) fn refused(&self, request_id: &str, error: &str) {
-        let events = EventSender {
-            request_id: request_id.to_owned(),
-            name: self.conversation.name.clone(),
-            bridge: self.setup.bridge.clone(),
-            turn: mpsc::unbounded_channel().0,
-            session: self.watchers.clone(),
-        };
-        let dispatcher = self.setup.dispatcher(&self.setup.active(), &self.conversation.name, &events);
-        let told = dispatcher.on_chat_error(ChatErrorContext {
-            request_id: Some(request_id),
-            stage: ChatStage::Parse,
-            message: error,
-            classification: None,
-            messages_persisted: false,
-        });
-        tracing::warn!(session = self.conversation.name, request_id, "a request cannot be read: {told}");
-        tokio::spawn(async move { dispatcher.flush().await });
     }
 
     /// Cancels a turn that runs or waits; false if there is none of that id.

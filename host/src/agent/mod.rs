@@ -1,5 +1,7 @@
 //! What an embedder sees: an agent, its sessions, and the turns in them.
 
+#[cfg(feature = "server")]
+mod attend;
 mod blocks;
 mod builder;
 mod compact;
@@ -24,15 +26,17 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
+#[cfg(feature = "server")]
 pub(crate) use crate::driver::ClientAnswer;
 pub use crate::driver::{
     ChatEvent, QueueMode, RecoveryEvent, Retry, SessionEvent, TranscriptEvent, TurnEvent, Watcher,
 };
+#[cfg(feature = "server")]
+pub(crate) use attend::Left;
 pub use builder::{AgentBuilder, MAX_STEPS};
 pub use concurrency::Concurrency;
 pub use error::{AnswerError, BuildError, EntryError, SessionError};
 pub use request::ChatRequest;
-pub(crate) use session::Left;
 pub use session::Session;
 pub use stream::{Skipped, TurnResult, TurnStream};
 pub use submissions::{Receipt, SubmitError, SubmitOptions};

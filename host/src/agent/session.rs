@@ -7,11 +7,10 @@ use super::concurrency::Concurrency;
 use super::live::{Admission, Live, Plan};
 use super::reconcile::reconcile;
 use super::stream::{Skipped, TurnResult, TurnStream};
-use super::{AnswerError, ChatRequest, EntryError, SessionError, Watcher};
+use super::{AnswerError, ChatRequest, EntryError, Watcher};
 use crate::driver::{Arrival, ClientAnswer};
-use crate::recovery::Incident;
-use crate::store::{Incoming, LastRequest, Received, Store, Unfinished};
-use crate::turn::{Json, ToolDefinition, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
+use crate::store::{Incoming, LastRequest, Received, Store};
+use crate::turn::{Json, ToolError, ToolOutput, Trigger, UiMessage, UiRole};
 
 /// One conversation. Clones, and sessions of one agent opened under one name, are the same. What waits to be taken up
 /// waits as long as somebody holds the session.
@@ -22,15 +21,6 @@ use crate::turn::{Json, ToolDefinition, ToolError, ToolOutput, Trigger, UiMessag
 #[derive(Clone)]
 pub struct Session {
     pub(super) live: Arc<Live>,
-}
-
-/// A turn that an earlier process has left.
-pub(crate) struct Left {
-    pub(crate) turn: Unfinished,
-    /// Whether it had been interrupted before.
-    pub(crate) interrupted: bool,
-    /// Whether it is time for the next attempt, if one was decided on.
-    pub(crate) due: Option<bool>,
 }
 
 impl Session {
@@ -332,51 +322,6 @@ impl Session {
     #[must_use]
     pub fn recovery(&self) -> Option<TurnStream> {
         self.live.recovery.lock().take()
-    }
-
-    /// Takes up what an earlier process has left. Once.
-    pub(crate) async fn wake(&self) -> Result<(), SessionError> {
-        Ok(self.live.resume().await?)
-    }
-
-    /// Whether something of an earlier process waits to be taken up.
-    pub(crate) fn sleeps(&self) -> bool {
-        !self.live.resumed.initialized() && !self.live.left.lock().is_empty()
-    }
-
-    /// Tells the hooks of a request that could not be read.
-    pub(crate) fn refused(&self, request_id: &str, error: &str) {
-        self.live.refused(request_id, error);
-    }
-
-    /// Takes the tools that a client runs, for the turns that come.
-    pub(crate) async fn set_client_tools(&self, tools: Vec<ToolDefinition>) -> Result<(), EntryError> {
-        Ok(self.store().set_client_tools(self.name(), tools).await?)
-    }
-
-    /// What was noted of the session under a key.
-    pub(crate) async fn noted(&self, key: &str) -> Result<Option<String>, EntryError> {
-        Ok(self.store().noted(self.name(), key).await?)
-    }
-
-    /// Notes something of the session, or forgets it.
-    pub(crate) async fn note(&self, key: &str, text: Option<&str>) -> Result<(), EntryError> {
-        Ok(self.store().set_noted(self.name(), key, text).await?)
-    }
-
-    /// The turns that an earlier process has left, unless they are taken up.
-    pub(crate) async fn left(&self) -> Result<Vec<Left>, SessionError> {
-        let left = self.live.left.lock().clone();
-        let mut turns = Vec::new();
-        for turn in left {
-            let (incident, now) = self.store().incident(self.name(), &turn.record.root_request_id).await?;
-            let incident: Option<Incident> =
-                incident.and_then(|incident| serde_json::from_str(&incident).ok());
-            let waiting = incident.as_ref().and_then(|incident| incident.waiting);
-            let due = waiting.map(|waiting| waiting.left_ms(now) == 0);
-            turns.push(Left { turn, interrupted: incident.is_some(), due });
-        }
-        Ok(turns)
     }
 
     /// Cancels the turn with that id, whether it runs or waits; false if there is none.
