@@ -257,6 +257,7 @@ impl Hub {
             Order::Leave { connection } => self.leave(connection),
             Order::Frame { connection, frame, room: _room } => self.frame(connection, frame).await,
             Order::Turn { request, reply } => {
+                self.wake().await;
                 if let Err(Ok(turn)) = reply.send(self.answer(*request).await) {
                     // Who has asked went away meanwhile.
                     turn.detach();
