@@ -135,7 +135,7 @@ test('there is nothing to resume in a session that is idle', async (t) => {
 test('an answer is cancelled in its middle, and what was said stays', async (t) => {
   const model = await provider(t)
   const server = await serve(t, { model })
-  const { chat, frame } = await connect(t, server, 's')
+  const { chat, frame } = await connect(t, server, 's', { cancels: true })
   const asking = chat.sendMessage({ text: 'count' })
   const answer = await model.asked()
   answer.say('one ')

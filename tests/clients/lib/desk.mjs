@@ -18,9 +18,10 @@ const idle = ({ status }) => status === 'ready' || status === 'error'
 
 /**
  * Connects to a session of a server until the test `t` ends: `{client, transport, chat, frame, shown, send, goOn}`. `tools` are
- * sent with each request; `chat` and `client` are options of those.
+ * sent with each request; `cancels`: a chat that stops reading, also since it has failed, cancels the turn; `client` and the
+ * others are options of the client and of the chat.
  */
-export async function connect(t, server, session, { tools, client: settings, ...options } = {}) {
+export async function connect(t, server, session, { tools, cancels = false, client: settings, ...options } = {}) {
   const client = new AgentClient({
     agent: 'Desk',
     name: session,
@@ -34,7 +35,7 @@ export async function connect(t, server, session, { tools, client: settings, ...
   })
   t.after(() => client.close())
   const prepareBody = tools && (() => ({ clientTools: tools }))
-  const transport = new WebSocketChatTransport({ agent: client, prepareBody, cancelOnClientAbort: true })
+  const transport = new WebSocketChatTransport({ agent: client, prepareBody, cancelOnClientAbort: cancels })
   const waiting = new Set()
   const own = chat(AbstractChat, { id: session, transport, ...options })
   client.addEventListener('message', ({ data }) => {
