@@ -2,7 +2,7 @@
 
 import { AgentClient } from 'agents/client'
 import { WebSocketChatTransport } from 'agents/chat/transport'
-import { AbstractChat } from 'ai7'
+import { AbstractChat } from 'ai'
 import WebSocket from 'ws'
 
 import { chat, said } from './chat.mjs'
