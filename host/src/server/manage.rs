@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Extension as Of;
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{FromRequestParts, Path, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -79,13 +79,17 @@ struct Named {
     permissions: Vec<String>,
 }
 
-impl Named {
-    fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, (StatusCode, String)> {
-        if !is_json(headers) {
-            return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is to be application/json".into()));
+impl FromRequest<Shared> for Named {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, shared: &Shared) -> Result<Self, Response> {
+        let bad = |why: String| (StatusCode::BAD_REQUEST, why).into_response();
+        if !is_json(request.headers()) {
+            let why = "the body is to be application/json";
+            return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, why).into_response());
         }
-        let bad = |why: String| (StatusCode::BAD_REQUEST, why);
-        let named: Self = serde_json::from_slice(body)
+        let body = Bytes::from_request(request, shared).await.map_err(IntoResponse::into_response)?;
+        let named: Self = serde_json::from_slice(&body)
             .map_err(|error| bad(format!("the body is to be {{\"permissions\": [\"…\"]}}: {error}")))?;
         if named.permissions.is_empty() {
             return Err(bad("`permissions` is to name at least one".into()));
@@ -94,28 +98,12 @@ impl Named {
     }
 }
 
-async fn grant(
-    Acting(operator): Acting,
-    Path(name): Path<String>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    match Named::read(&headers, &body) {
-        Ok(named) => done(operator.grant(&name, &named.permissions).await),
-        Err(refused) => refused.into_response(),
-    }
+async fn grant(Acting(operator): Acting, Path(name): Path<String>, named: Named) -> Response {
+    done(operator.grant(&name, &named.permissions).await)
 }
 
-async fn revoke(
-    Acting(operator): Acting,
-    Path(name): Path<String>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    match Named::read(&headers, &body) {
-        Ok(named) => done(operator.revoke(&name, &named.permissions).await),
-        Err(refused) => refused.into_response(),
-    }
+async fn revoke(Acting(operator): Acting, Path(name): Path<String>, named: Named) -> Response {
+    done(operator.revoke(&name, &named.permissions).await)
 }
 
 fn done(done: Result<(), OperatorError>) -> Response {
